@@ -247,7 +247,7 @@ const sessionHandlers = (api: Api) =>
     moveSession: json(asReadBy(request => moveSession(api, request))),
     retrySession: json(asReadBy(request => retrySession(api, request))),
     getSessionDecisions: json(request => sessionDecisions(api, request)),
-    saveSession: json(request => saveSession(api, request)),
+    saveSession: json(asReadBy(request => saveSession(api, request))),
     listSaves: json(request => listSaves(api, request)),
     getSave: json(({ params, actor }) => getSave(api, params.id, actor)),
     getSaveTopology: json(({ params, actor }) => saveTopology(api, params.id, actor)),
