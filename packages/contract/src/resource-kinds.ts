@@ -1,6 +1,6 @@
 import { LabRecord } from '@lcm/domain/lab/lab-record'
+import { Save } from '@lcm/domain/save/save'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
-import { Save } from '@lcm/domain/session/save'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { z } from 'zod'
 import { SettingsView } from './administration.ts'

@@ -2,7 +2,7 @@ import { ROLES } from '@lcm/domain/actor'
 import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { Fence } from '@lcm/domain/fencing'
 import { Instant } from '@lcm/domain/instant'
-import { Save } from '@lcm/domain/session/save'
+import { Save } from '@lcm/domain/save/save'
 import { Token } from '@lcm/domain/token'
 import { z } from 'zod'
 

@@ -1,7 +1,7 @@
 import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
 import { Instant } from '@lcm/domain/instant'
+import { Save, SaveCause, SavedNodes } from '@lcm/domain/save/save'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
-import { Save, SaveCause, SavedNodes } from '@lcm/domain/session/save'
 import { z } from 'zod'
 import { ActionReason, listOf, Page } from '../common-schemas.ts'
 import { LabTopology } from '../lab.ts'

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { ProblemError, refusedBy } from '@lcm/contract/problems'
 import { reason } from '@lcm/domain/reason'
-import { SAVE_BYTES_MAX, SAVED_TOPOLOGY_BYTES_MAX } from '@lcm/domain/session/save'
+import { SAVE_BYTES_MAX, SAVED_TOPOLOGY_BYTES_MAX } from '@lcm/domain/save/save'
 import type { Api } from '../../api-context.ts'
 import { decrypt, encrypt, sha256 } from '../../crypto.ts'
 import type { StoredSave } from '../../internal-documents.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { documentFields } from '../document-fields.ts'
 import { Instant } from '../instant.ts'
 import { Reason } from '../reason.ts'
-import { LabletSession } from './lablet-session.ts'
+import { LabletSession } from '../session/lablet-session.ts'
 
 const MIB = 1024 * 1024
 /** A compressed topology with the configurations of its nodes. */
