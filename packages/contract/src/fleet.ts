@@ -3,7 +3,7 @@ import { Instant } from '@lcm/domain/instant'
 import { Reason } from '@lcm/domain/reason'
 import { PlannedAction } from '@lcm/domain/service-instance'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
-import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
+import { COST_SHARES, type CostShare } from '@lcm/domain/worker/worker-field-schemas'
 import { z } from 'zod'
 import { ActionReason, listOf, Page } from './common-schemas.ts'
 import { EVERYONE, OPERATORS, type RouteSpec, SCHEDULER, WORKER_CONTROLLER } from './route-spec.ts'
@@ -24,20 +24,24 @@ const byStatus = z.object(
     ]),
   ),
 )
-const CAUSE_TEXTS: Readonly<Record<CostCause, string>> = {
+const CAUSE_TEXTS: Readonly<Record<CostShare, string>> = {
   boot: 'Machines that boot, in USD.',
   session: 'Machines with sessions, in USD.',
   idle: 'Machines without sessions, in USD.',
   drain: 'Machines that drain, in USD.',
   failed: 'Machines of failed workers, in USD.',
-  stopped: 'Disks of stopped machines, in USD.',
+  disk: 'Disks of all machines, running or stopped, in USD.',
 }
 const byCause = z.object(
   Object.fromEntries(
-    COST_CAUSES.map(cause => [cause, z.number().meta({ description: CAUSE_TEXTS[cause], example: 1.5 })]),
+    COST_SHARES.map(cause => [cause, z.number().meta({ description: CAUSE_TEXTS[cause], example: 1.5 })]),
   ),
 )
 const spentField = z.number().meta({ description: 'The money spent, in USD.', example: 18.2 })
+const unknownPricesField = z.int().meta({
+  description: 'Workers whose machine has no known price; the sums lack them.',
+  example: 0,
+})
 const savedField = z.number().meta({ description: 'The money saved by stopping idle workers, in USD.', example: 42.5 })
 const sinceField = Instant.meta({ description: 'The start of the period that money is summed over.' })
 const byCauseField = byCause.meta({ description: 'The money spent by cause.' })
@@ -77,6 +81,7 @@ export const FleetSummary = z
     cost: z
       .object({
         per_hour_usd: z.number().meta({ description: 'The current cost in USD per hour.', example: 11.9 }),
+        unknown_prices: unknownPricesField,
         since: sinceField,
         spent_usd: spentField,
         saved_usd: savedField,
@@ -99,9 +104,11 @@ const Spent = z.object({ spent_usd: spentField, saved_usd: savedField, by_cause:
 export const FleetCost = Spent.extend({
   at: Instant.meta({ description: 'When it was computed.' }),
   since: sinceField,
+  unknown_prices: unknownPricesField,
   items: z
     .array(
       Spent.extend({
+        is_price_known: z.boolean().meta({ description: 'Whether the price of its machine is known.' }),
         worker_id: z.string().meta({ description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' }),
         name: z.string().nullable().meta({
           description: 'The name of the worker; null if its record was deleted.',
@@ -109,7 +116,7 @@ export const FleetCost = Spent.extend({
         }),
       }),
     )
-    .meta({ description: 'Workers with any cost, the most expensive first.' }),
+    .meta({ description: 'Workers with any cost or with an unknown price, the most expensive first.' }),
 }).meta({ id: 'FleetCost', description: 'The cost of the fleet by worker.' })
 
 export const FleetPlan = z

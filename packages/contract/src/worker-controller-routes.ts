@@ -123,7 +123,9 @@ export const ImportWorker = z
     certificate_sha256: fact(64, 'The certificate that CML showed.', 'ab'.repeat(32)).default(null),
     tags: z.record(z.string(), z.string()).default({}).meta({ description: 'The EC2 tags.' }),
     labels: Labels.default({}).meta({ description: 'Labels for grouping and filtering.' }),
-    cost_per_hour_usd: HourlyUsd.default(0).meta({ description: 'The price in USD per hour; 0 if unknown.' }),
+    cost_per_hour_usd: HourlyUsd.exactOptional().meta({
+      description: 'Ignored: the price follows from the instance type. Controllers of version 0.1 send it.',
+    }),
   })
   .meta({ id: 'ImportWorker', description: 'A machine on EC2 that has no worker yet.' })
 

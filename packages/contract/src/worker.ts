@@ -69,7 +69,10 @@ export const WorkerView = Worker.extend({
   cost: z
     .object({
       spent_usd: z.number().meta({ description: 'The cost so far, in USD.', example: 18.2 }),
-      per_hour_usd: z.number().meta({ description: 'The current cost in USD per hour.', example: 3.9641 }),
+      per_hour_usd: z.number().nullable().meta({
+        description: 'The current cost in USD per hour; null while the price of the machine is unknown.',
+        example: 3.9641,
+      }),
       cause: CostCause.nullable().meta({ description: 'What the money is spent on now.' }),
     })
     .meta({ description: 'The cost so far and the current cost.' }),

@@ -1,3 +1,4 @@
+import type { RegionFacts } from '@lcm/domain/fleet/machine-facts'
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, Store } from '@lcm/store/store'
@@ -21,6 +22,8 @@ export interface ApiConfig {
   readonly cloud: 'sim' | 'aws'
   /** The first region is the default of new workers. */
   readonly regions: readonly [string, ...string[]]
+  /** Prices and sizes of machines that replace the shipped ones. */
+  readonly regionFacts?: RegionFacts
   /** Settings from the environment; they can be changed at run time. */
   readonly settings: GivenSettings
 }

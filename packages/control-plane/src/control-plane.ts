@@ -29,6 +29,7 @@ import { recordSignIn, seedPeople } from './resources/person/record-people.ts'
 import { nextEpoch } from './resources/service/term-fencing.ts'
 import { seedTemplates } from './resources/template/commands.ts'
 import { findToken } from './resources/token/queries.ts'
+import { refreshMachineFacts } from './resources/worker/refresh-machine-facts.ts'
 import { RESOURCES } from './resources.ts'
 
 export interface ControlPlaneParts extends AccessSetting {
@@ -106,6 +107,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
     async seed(templates) {
       await seedTemplates(api, templates)
       await seedPeople(api, access.builtInPeople())
+      await refreshMachineFacts(api)
     },
     nextEpoch: service => nextEpoch(api, service),
     holdFleet: async () => void (await holdFleet(api)),

@@ -11,7 +11,7 @@ export function overbooked(worker: Pick<Worker, 'name' | 'capacity' | 'reservati
   const sums = {
     cpu_cores: [sum(held.map(each => each.cpu_cores)), declared.cpu_cores],
     memory_gb: [sum(held.map(each => each.memory_gb)), declared.memory_gb],
-    storage_gb: [sum(held.map(each => each.storage_gb)), declared.storage_gb],
+    storage_gb: [sum(held.map(each => each.storage_gb)), declared.storage_gb ?? Number.POSITIVE_INFINITY],
     nodes: [sum(held.map(each => each.nodes)), declared.max_nodes],
   } as const
   return (['cpu_cores', 'memory_gb', 'storage_gb', 'nodes'] as const).flatMap(what => {

@@ -19,7 +19,7 @@ it('a stop-protected machine is counted until EC2 stops it', async () => {
   expect(manual.stateOf(machine)).toBe('running')
   manual.keepRunning(machine, false)
   const { billing: after } = await world.until(id, 'STOPPED', 20 * MINUTE_MS)
-  expect((after.closed_usd - before.closed_usd) / cost_per_hour_usd).toBeCloseTo(2, 0)
+  expect((after.closed_usd - before.closed_usd) / Number(cost_per_hour_usd)).toBeCloseTo(2, 0)
   await done()
 })
 

@@ -29,7 +29,11 @@ describe('the fleet', () => {
   it('costs the sum of its running machines, like in the API', () => {
     expect(summaryOf(fleet)).toMatchObject({ present: 5, running: 1, usdPerHour: 4.5 })
     const perHour = fleet.map(worker => costOf(worker, since).per_hour_usd)
-    expect(fleet.map(isSpending)).toEqual(perHour.map(usd => usd > 0))
+    expect(fleet.map(isSpending)).toEqual(perHour.map(usd => usd !== null && usd > 0))
+    expect(summaryOf([...fleet, billed({ id: 'w-7', status: 'RUNNING', cost_per_hour_usd: null })])).toMatchObject({
+      usdPerHour: 4.5,
+      unknownPrices: 1,
+    })
   })
 
   it('grows every hour, even without updates', () => {

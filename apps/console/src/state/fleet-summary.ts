@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { costOf } from '@lcm/domain/worker/cost'
+import { costOf, isPriceUnknown, perHourOf } from '@lcm/domain/worker/cost'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 
 /** Based on billing instead of status: the machine of a failed worker may be stopped or still running. */
@@ -14,15 +14,18 @@ export interface FleetSummary {
   readonly present: number
   readonly running: number
   readonly usdPerHour: number
+  /** Workers whose machine has no known price. */
+  readonly unknownPrices: number
 }
 
 export function summaryOf(workers: readonly Worker[]): FleetSummary {
   const byStatus = new Map<WorkerStatus, number>()
-  let [present, usdPerHour] = [0, 0]
+  let [present, usdPerHour, unknownPrices] = [0, 0, 0]
   workers.forEach(worker => {
     byStatus.set(worker.status, (byStatus.get(worker.status) ?? 0) + 1)
     if (worker.status !== 'TERMINATED') present++
-    if (isSpending(worker)) usdPerHour += worker.cost_per_hour_usd
+    usdPerHour += perHourOf(worker) ?? 0
+    if (isPriceUnknown(worker)) unknownPrices++
   })
-  return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, usdPerHour }
+  return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, usdPerHour, unknownPrices }
 }

@@ -121,12 +121,16 @@ async function onceThere<T>(work: () => Promise<T>, { readiness, log, ending, on
 }
 
 /** Reads the files named in the environment, which must be valid before the start continues. */
-const readFiles = (env: ApiEnvironment, log: Logger) => ({
-  regions: regionsFrom(env.AWS_REGION, readRegionsFile(env.AWS_REGIONS_CONFIG_PATH)),
-  adminToken: bootstrapToken(env),
-  webhook: webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
-  templates: readTemplateFiles(assetFolder('deploy', 'templates'), log),
-})
+function readFiles(env: ApiEnvironment, log: Logger) {
+  const regionFacts = readRegionsFile(env.AWS_REGIONS_CONFIG_PATH)
+  return {
+    regionFacts,
+    regions: regionsFrom(env.AWS_REGION, regionFacts),
+    adminToken: bootstrapToken(env),
+    webhook: webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
+    templates: readTemplateFiles(assetFolder('deploy', 'templates'), log),
+  }
+}
 type Files = ReturnType<typeof readFiles>
 
 async function prepare(
@@ -158,7 +162,7 @@ interface PlaneParts extends Files {
 }
 
 function openPlane(parts: PlaneParts): ControlPlane {
-  const { env, settings, log, store, coordination, certificate, meter, ending, regions } = parts
+  const { env, settings, log, store, coordination, certificate, meter, ending, regions, regionFacts } = parts
   const silent = outages({ clock: systemClock, logger: log })
   const secretKeys = givenKeys(secretKeysOf(env.LCM_SECRET_KEY))
   return controlPlane({
@@ -173,7 +177,7 @@ function openPlane(parts: PlaneParts): ControlPlane {
     oidc: oidcOf(env),
     publicUrl: env.LCM_PUBLIC_URL ?? urlWithTls(certificate, parts.at),
     metricsPublic: env.LCM_METRICS_PUBLIC,
-    config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions, settings },
+    config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions, regionFacts, settings },
     process: {
       health() {
         const problems = [...etcdProblems(coordination), ...silent.problems(), ...certificate.problems()]

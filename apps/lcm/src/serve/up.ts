@@ -263,6 +263,7 @@ function openControlPlane(
       profile: 'embedded',
       cloud: options.cloud,
       regions,
+      regionFacts: cloud.regions,
       settings: settingsEnvironment(options.env),
     },
     process: {

@@ -159,7 +159,6 @@ async function importFound(parts: DiscoveryParts, region: string, instance: Inst
     certificate_sha256: probe?.certificate_sha256 ?? null,
     tags: {},
     labels: labelsOfImport(instance),
-    cost_per_hour_usd: 0,
   }
   try {
     const { id } = await parts.client.call('importWorker', {

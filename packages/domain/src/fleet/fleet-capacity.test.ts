@@ -50,6 +50,14 @@ describe('the capacity of the fleet', () => {
     expect(usable).toEqual({ cpu_cores: 144, memory_gb: 552, storage_gb: 450, nodes: 60 })
   })
 
+  it('has no limit of storage where that is unknown, and claims none', () => {
+    const found = metal({ capacity: { declared: { ...declared, storage_gb: null }, reserved } })
+    const large = { ...DEMAND, needs: { ...DEMAND.needs, storage_gb: 5_000 } }
+    expect(bestOf(large, [freeCapacityOf(metal())])).toBeNull()
+    expect(bestOf(large, [freeCapacityOf(found)])?.worker).toBe(found)
+    expect(fleetCapacity([found])).toMatchObject({ declared: { storage_gb: 0 }, usable: { storage_gb: 0, nodes: 20 } })
+  })
+
   it('is never less than what is reserved, after a license was lost', () => {
     const overfull = metal({ license: NO_LICENSE, capacity: { declared, reserved: { ...reserved, nodes: 18 } } })
     expect(nodesOf(overfull)).toEqual({ declared: 200, usable: 18, reserved: 18, closed_workers: 0 })

@@ -40,7 +40,8 @@ export function fleetCapacity(workers: Iterable<Worker>): FleetCapacity {
       const held = worker.capacity.reserved[kind]
       declared[kind] = rounded(declared[kind] + size)
       reserved[kind] = rounded(reserved[kind] + held)
-      usable[kind] = rounded(usable[kind] + held + (closed === null ? Math.max(0, free[kind]) : 0))
+      const left = closed === null && Number.isFinite(free[kind]) ? Math.max(0, free[kind]) : 0
+      usable[kind] = rounded(usable[kind] + held + left)
     }
   }
   return { declared, usable, reserved, closed_workers }

@@ -130,13 +130,15 @@ export const isResumable = ({ status, desired_status, desired_until, pause }: Wo
 function expected(workers: readonly Worker[]): CapacityByWorker {
   const inOrder = workers.toSorted(
     (a, b) =>
-      a.cost_per_hour_usd - b.cost_per_hour_usd ||
+      priceOf(a) - priceOf(b) ||
       compare(a.template_name, b.template_name) ||
       compare(a.created_at, b.created_at) ||
       compare(a.id, b.id),
   )
   return new Map(inOrder.map(worker => [worker.id, expectedCapacity(worker)]))
 }
+/** An unknown price counts as the highest. */
+const priceOf = ({ cost_per_hour_usd }: Worker): number => cost_per_hour_usd ?? Number.MAX_VALUE
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** First fit, as new machines are packed. */

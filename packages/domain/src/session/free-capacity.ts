@@ -87,10 +87,14 @@ export function freeOn(worker: Worker): Omit<FreeResources, 'ports'> {
   return {
     cpu_cores: rounded((declared?.cpu_cores ?? 0) - reserved.cpu_cores),
     memory_gb: rounded((declared?.memory_gb ?? 0) - reserved.memory_gb),
-    storage_gb: rounded((declared?.storage_gb ?? 0) - reserved.storage_gb),
+    storage_gb: rounded(storageOf(declared) - reserved.storage_gb),
     nodes: nodesMax(worker) - reserved.nodes,
   }
 }
+
+/** An unknown size limits nothing; without any capacity there is none. */
+const storageOf = (declared: Worker['capacity']['declared']): number =>
+  declared === null ? 0 : (declared.storage_gb ?? Number.POSITIVE_INFINITY)
 
 /** Rounds off the errors of decimal sums, which must neither refuse a session that fits nor accept one that does not. */
 export const rounded = (sum: number): number => Math.round(sum * 1e6) / 1e6

@@ -127,11 +127,21 @@ const DefaultTags = z
     message: `at most ${DEFAULT_TAGS_MAX}, since the tags of its worker need the rest: remove some`,
   })
 
+/** Facts about an instance type, for types that LCM does not know and for other prices. */
+const InstanceTypeFacts = z.strictObject({
+  vcpus: Capacity.shape.cpu_cores,
+  memory_gb: Capacity.shape.memory_gb,
+  cost_per_hour_usd: HourlyUsd,
+})
+
 /** The configuration of a region: where machines may be launched there, and how they are reached. */
 export const RegionConfig = z.strictObject({
   security_group_ids: z.array(z.string()).default([]),
   subnets: z.array(z.string()).min(1),
   key_name: z.string().nullable().default(null),
   default_tags: DefaultTags.default({}),
+  /** By name. A known type may have a price only. */
+  instance_types: z.record(z.string().min(1), InstanceTypeFacts.partial()).exactOptional(),
+  disk_usd_per_gb_month: z.number().nonnegative().max(100).exactOptional(),
 })
 export type RegionConfig = z.infer<typeof RegionConfig>

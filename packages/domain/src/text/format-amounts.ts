@@ -19,4 +19,12 @@ export function durationText(ms: number): string {
 const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
 export const usdText = (amount: number): string => dollars.format(amount)
 
+/** A price per hour, such as `$3.96/h`. */
+export const priceText = (usdPerHour: number | null): string =>
+  usdPerHour === null ? 'unknown price' : `${usdText(usdPerHour)}/h`
+
+/** Why a sum of costs is too low; null if it is complete. */
+export const unknownPricesText = (count: number): string | null =>
+  count === 0 ? null : `${countText(count, 'worker')} ${count === 1 ? 'has' : 'have'} no known price.`
+
 export const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

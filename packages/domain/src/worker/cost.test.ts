@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { reason } from '../reason.ts'
 import { withBoot } from './boot-stages.ts'
-import { type CostInterval, closeCost, costCauseOf, costOf, intervalOf } from './cost.ts'
+import { type CostInterval, closeCost, costCauseOf, costOf, intervalOf, isPriceUnknown, perHourOf } from './cost.ts'
 import { CONDITION, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
 
 const START = toMs('2026-01-01T00:00:00.000Z')
@@ -16,11 +16,11 @@ const idlePause = { ...aWorker().pause, reason: reason('worker_idle'), by: 'idle
 describe('the cause of costs', () => {
   it.each<[WorkerStatus, string | null]>([
     ['PENDING', null],
-    ['PROVISIONING', null],
+    ['PROVISIONING', 'stopped'],
     ['STARTING', 'boot'],
     ['RUNNING', 'idle'],
     ['DRAINING', 'drain'],
-    ['STOPPING', null],
+    ['STOPPING', 'stopped'],
     ['STOPPED', 'stopped'],
     ['TERMINATING', 'drain'],
     ['TERMINATED', null],
@@ -30,9 +30,12 @@ describe('the cause of costs', () => {
     expect(costCauseOf(aWorker({ status, ...machine }))).toBe(cause)
   })
 
-  it.each<WorkerStatus>(['FAILED', 'UNKNOWN', 'DRAINING', 'TERMINATING'])('%s without a machine: nothing', status => {
-    expect(costCauseOf(aWorker({ status }))).toBeNull()
-  })
+  it.each<WorkerStatus>(['PROVISIONING', 'FAILED', 'UNKNOWN', 'DRAINING', 'TERMINATING'])(
+    '%s without a machine: nothing',
+    status => {
+      expect(costCauseOf(aWorker({ status }))).toBeNull()
+    },
+  )
 
   it.each<[WorkerStatus, string]>([
     ['FAILED', CONDITION.stoppedAfterFailure],
@@ -45,7 +48,7 @@ describe('the cause of costs', () => {
   it('STOPPING counts until EC2 has begun to stop it', () => {
     const conditions = (reached: number) => withBoot([], reached, START)
     expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(6) }))).toBe('drain')
-    expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(0) }))).toBeNull()
+    expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(0) }))).toBe('stopped')
   })
 
   it('is a session while the worker has one', () => {
@@ -81,6 +84,7 @@ describe('an interval', () => {
       ['RUNNING', 'idle', 2, 0],
       ['RUNNING', 'session', 8, 0],
       ['RUNNING', 'idle', 4, 0],
+      ['STOPPING', 'stopped', 0, 0],
     ])
     expect(intervals[2]).toMatchObject({ from: at(1), to: at(3) })
     expect(worker.billing).toEqual({ since: at(4.25), cause: 'stopped', closed_usd: 16 })
@@ -110,6 +114,64 @@ describe('an interval', () => {
     const closed = closeCost(running, { ...running, status: 'STOPPING' }, at(1))
     expect(closed?.interval?.usd).toBe(0)
     expect(closed?.billing.closed_usd).toBe(3)
+  })
+})
+
+describe('a disk', () => {
+  const disk = { gb: 200, usd_per_hour: 0.02 }
+
+  it('costs the same while the machine runs, stops and is stopped, until it is gone', () => {
+    const { worker, intervals } = live({ disk, pause: idlePause }, [
+      [0, { status: 'PROVISIONING' }],
+      [1, { status: 'STARTING' }],
+      [2, { status: 'RUNNING' }],
+      [3, { status: 'STOPPING' }],
+      [4, { status: 'STOPPED' }],
+      [14, { status: 'TERMINATING' }],
+      [15, { status: 'TERMINATED' }],
+    ])
+    expect(intervals.map(({ disk_usd = 0 }) => disk_usd)).toEqual([0.02, 0.02, 0.02, 0.02, 0.2, 0.02])
+    expect(intervals.map(({ usd }) => usd)).toEqual([0, 4, 4, 0, 0, 4])
+    expect(worker.billing).toEqual({ since: null, cause: null, closed_usd: expect.closeTo(12 + 15 * 0.02, 9) })
+  })
+
+  it('is not part of what a pause saves', () => {
+    const { intervals } = live(
+      { disk, pause: idlePause, status: 'STOPPED', billing: { since: at(0), cause: 'stopped', closed_usd: 0 } },
+      [[10, { status: 'STARTING' }]],
+    )
+    expect(intervals).toMatchObject([{ saved_usd: 40, disk_usd: 0.2, usd: 0 }])
+  })
+
+  it('is part of the hourly costs', () => {
+    const billing = { since: at(0), cause: 'idle', closed_usd: 0 } as const
+    const running = aWorker({ status: 'RUNNING', ...machine, cost_per_hour_usd: 4, disk, billing })
+    expect(costOf(running, at(1))).toEqual({ spent_usd: 4.02, per_hour_usd: 4.02, cause: 'idle' })
+    const stopped = { ...running, status: 'STOPPED', billing: { ...billing, cause: 'stopped' } } as const
+    expect(costOf(stopped, at(1))).toEqual({ spent_usd: 0.02, per_hour_usd: 0.02, cause: 'stopped' })
+    expect(perHourOf(aWorker({ disk }))).toBe(0)
+  })
+})
+
+describe('a price', () => {
+  it('that changes closes the interval, so that earlier hours keep their price', () => {
+    const { worker, intervals } = live({ status: 'STARTING' }, [
+      [0, { status: 'RUNNING' }],
+      [1, { cost_per_hour_usd: 6 }],
+      [1, { name: 'renamed' }],
+      [3, { status: 'STOPPING' }],
+    ])
+    expect(intervals.map(({ usd }) => usd)).toEqual([4, 12])
+    expect(worker.billing.closed_usd).toBe(16)
+  })
+
+  it('that is unknown is never 0', () => {
+    const { worker } = live({ status: 'STARTING', cost_per_hour_usd: null }, [[0, { status: 'RUNNING' }]])
+    expect(costOf(worker, at(5))).toEqual({ spent_usd: 0, per_hour_usd: null, cause: 'idle' })
+    expect(isPriceUnknown(worker)).toBe(true)
+    const stopped = { ...worker, billing: { ...worker.billing, cause: 'stopped' } } as const
+    expect([perHourOf(stopped), isPriceUnknown(stopped)]).toEqual([0, true])
+    expect(isPriceUnknown(aWorker({ cost_per_hour_usd: null }))).toBe(false)
   })
 })
 

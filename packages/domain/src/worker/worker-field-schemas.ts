@@ -203,9 +203,19 @@ export const Reservation = z
   .meta({ id: 'Reservation', description: 'Capacity that a worker reserves for a session.' })
 export type Reservation = z.infer<typeof Reservation>
 
+export const DeclaredCapacity = Capacity.extend({
+  storage_gb: Capacity.shape.storage_gb
+    .nullable()
+    .meta({ description: 'Storage in GB; null if it is unknown, which limits nothing.', example: 200 }),
+}).meta({ id: 'DeclaredCapacity', description: 'The capacity of a worker.' })
+export type DeclaredCapacity = z.infer<typeof DeclaredCapacity>
+
 export const WorkerCapacity = z
   .object({
-    declared: Capacity.nullable().meta({ description: 'From the template at creation; null for an imported machine.' }),
+    declared: DeclaredCapacity.nullable().meta({
+      description:
+        'From the template at creation; of an imported machine from its instance type; null if that is unknown.',
+    }),
     reserved: Reservation.omit({ since: true }).meta({ description: 'The sum of all reservations.' }),
   })
   .meta({ id: 'WorkerCapacity', description: 'Declared and reserved capacity of a worker.' })
@@ -273,9 +283,25 @@ export const NEVER_PAUSED: z.infer<typeof Pause> = {
   counts: { auto: 0, manual: 0, resumed: 0 },
 }
 
-export const COST_CAUSES = ['boot', 'session', 'idle', 'drain', 'failed', 'stopped'] as const
-export const CostCause = z.enum(COST_CAUSES).meta({ id: 'CostCause', description: 'What the money was spent on.' })
+export const Disk = z
+  .object({
+    gb: z.number().nonnegative().meta({ description: 'The size in GB.', example: 200 }),
+    usd_per_hour: z.number().nonnegative().meta({
+      description: 'The price in USD per hour, whether the machine runs or not.',
+      example: 0.0219,
+    }),
+  })
+  .meta({ id: 'Disk', description: 'The root volume of a machine.' })
+export type Disk = z.infer<typeof Disk>
+
+export const CostCause = z
+  .enum(['boot', 'session', 'idle', 'drain', 'failed', 'stopped'])
+  .meta({ id: 'CostCause', description: 'What the money is spent on; `stopped` costs the disk only.' })
 export type CostCause = z.infer<typeof CostCause>
+
+/** The parts of a sum of costs: the machine by cause, and all disks. */
+export const COST_SHARES = ['boot', 'session', 'idle', 'drain', 'failed', 'disk'] as const
+export type CostShare = (typeof COST_SHARES)[number]
 
 export const Billing = z
   .object({

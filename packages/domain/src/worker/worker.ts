@@ -12,6 +12,7 @@ import {
   Billing,
   Cml,
   CmlChanges,
+  Disk,
   Drain,
   Labels,
   License,
@@ -238,9 +239,13 @@ export const Worker = z
       .meta({ description: 'The base URL of CML.', example: 'https://203.0.113.17' }),
     approval: Approval.default(NOT_NEEDED).meta({ description: 'Whether its instance may get secrets.' }),
     cml: Cml.meta({ description: 'Facts that CML reported.' }),
-    cost_per_hour_usd: z
-      .number()
-      .meta({ description: 'The price of the machine while it runs, in USD per hour.', example: 3.9641 }),
+    cost_per_hour_usd: z.number().nullable().meta({
+      description: 'The price of the machine while it runs, in USD per hour; null if it is unknown.',
+      example: 3.9641,
+    }),
+    disk: Disk.nullable().default(null).meta({
+      description: 'The root volume; null before the launch, and for an imported machine.',
+    }),
     billing: Billing.default(NOTHING_BILLED).meta({ description: 'The accumulated cost.' }),
     state_history: z
       .array(StateChange)
@@ -365,7 +370,8 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
     restarted_at: null,
     up_until: null,
   },
-  cost_per_hour_usd: 0,
+  cost_per_hour_usd: null,
+  disk: null,
   billing: NOTHING_BILLED,
   state_history: [{ from: null, to: 'PENDING', at: now, because: reason('worker_created') }],
   failures: 0,

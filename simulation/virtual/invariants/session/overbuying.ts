@@ -46,7 +46,7 @@ function neededAtMost({ wanted_by, capacity, license }: Worker, sessions: Readon
   const shares = [
     sum(wanted.map(each => each.cpu_cores)) / declared.cpu_cores,
     sum(wanted.map(each => each.memory_gb)) / declared.memory_gb,
-    sum(wanted.map(each => each.storage_gb)) / declared.storage_gb,
+    sum(wanted.map(each => each.storage_gb)) / (declared.storage_gb ?? Number.POSITIVE_INFINITY),
     sum(wanted.map(each => each.node_count)) / nodes,
   ]
   if (shares.every(share => share <= 1)) return 1

@@ -1,11 +1,17 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Instant, toInstant } from '@lcm/domain/instant'
-import { usdText } from '@lcm/domain/text/format-amounts'
+import { unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
 import { useRead } from '../../parts/use-read.ts'
 
 const READ_EVERY_MS = 30_000
 
-export function CostCard({ usdPerHour, nowMs }: { usdPerHour: number; nowMs: number }) {
+interface CostCardProps {
+  readonly usdPerHour: number
+  readonly unknownPrices: number
+  readonly nowMs: number
+}
+
+export function CostCard({ usdPerHour, unknownPrices, nowMs }: CostCardProps) {
   const since = weekStart(nowMs)
   const { value, error } = useRead(
     since,
@@ -20,6 +26,7 @@ export function CostCard({ usdPerHour, nowMs }: { usdPerHour: number; nowMs: num
         <Figure name="spent, 7 days" value={value && usdText(value.cost.spent_usd)} mark="spent" />
         <Figure name="saved, 7 days" value={value && usdText(value.cost.saved_usd)} mark="saved" />
       </dl>
+      {unknownPrices > 0 && <p class="muted">{unknownPricesText(unknownPrices)}</p>}
       {value !== null && <WeekChart bars={dayBars(value.cost.by_day)} />}
       {value !== null && <p class="muted small-print">Days start at midnight UTC.</p>}
       {value === null && error === null && <div class="bone week-bone" />}

@@ -43,7 +43,7 @@ export function OverviewPage(_: { query: Query }) {
           <div class="overview-cards">
             <FleetCard summary={summary} />
             <CapacityCard workers={workers} />
-            <CostCard usdPerHour={summary.usdPerHour} nowMs={steps.value} />
+            <CostCard usdPerHour={summary.usdPerHour} unknownPrices={summary.unknownPrices} nowMs={steps.value} />
           </div>
           <TodayCard sessions={withPast} nowMs={steps.value} />
         </>

@@ -24,8 +24,8 @@ export function defineCost(cost: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-Shows the cost of each worker while booting, running sessions, idle and draining, and the amount saved by pausing. Costs are
-estimated from the hourly price in the template, not from the AWS bill.
+Shows the cost of each worker while booting, running sessions, idle and draining, the cost of its disk, and the amount saved by
+pausing. Costs are estimated from hourly prices, not from the AWS bill.
 
 Examples:
   lcm cost                       the last 7 days, by worker

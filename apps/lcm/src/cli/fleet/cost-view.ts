@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { usdText } from '@lcm/domain/text/format-amounts'
-import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
+import { unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
+import { COST_SHARES, type CostShare } from '@lcm/domain/worker/worker-field-schemas'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 
@@ -11,9 +11,10 @@ interface Row {
   readonly spent_usd: number
   readonly saved_usd: number
   readonly by_cause: Readonly<Record<string, number>>
+  readonly is_price_known?: boolean
 }
 
-const CAUSES_SHOWN: readonly CostCause[] = ['session', 'boot', 'idle', 'drain']
+const SHARES_SHOWN: readonly CostShare[] = ['session', 'boot', 'idle', 'drain', 'disk']
 
 /** The cost of each worker, and the total. */
 export function costLines(cost: FleetCost, colors: Colors): string[] {
@@ -26,29 +27,29 @@ export function costLines(cost: FleetCost, colors: Colors): string[] {
 
 const TOTAL = 'total'
 
-/** Rare causes only get a column if they cost something. */
+/** Rare shares only get a column if they cost something. */
 function columnsFor(cost: FleetCost, colors: Colors): Column<Row>[] {
-  const causes = COST_CAUSES.filter(cause => CAUSES_SHOWN.includes(cause) || usdOf(cost, cause) > 0)
-  const ordered = [...CAUSES_SHOWN, ...causes.filter(cause => !CAUSES_SHOWN.includes(cause))]
+  const rare = COST_SHARES.filter(share => !SHARES_SHOWN.includes(share) && usdOf(cost, share) > 0)
   const money = (title: string, usd: (row: Row) => number): Column<Row> => ({
     title,
     text: row => (usd(row) === 0 ? '' : usdText(usd(row))),
     isNumber: true,
     paint: (text, { name }) => (name === TOTAL ? colors.bold(text) : text),
   })
+  const spent = money('SPENT', row => row.spent_usd)
   return [
     {
       title: 'WORKER',
       text: ({ name }) => name,
       paint: (text, { name }) => (name === TOTAL ? colors.bold(text) : text),
     },
-    ...ordered.map(cause => money(cause.toUpperCase(), row => usdOf(row, cause))),
-    money('SPENT', row => row.spent_usd),
+    ...[...SHARES_SHOWN, ...rare].map(share => money(share.toUpperCase(), row => usdOf(row, share))),
+    { ...spent, text: row => (row.is_price_known === false && row.spent_usd === 0 ? 'unknown' : spent.text(row)) },
     money('SAVED', row => row.saved_usd),
   ]
 }
 
-const usdOf = ({ by_cause }: Pick<Row, 'by_cause'>, cause: CostCause): number => by_cause[cause] ?? 0
+const usdOf = ({ by_cause }: Pick<Row, 'by_cause'>, share: CostShare): number => by_cause[share] ?? 0
 
 function sentences(cost: FleetCost): string[] {
   const { spent_usd, saved_usd, since } = cost
@@ -57,7 +58,9 @@ function sentences(cost: FleetCost): string[] {
     saved_usd === 0
       ? 'Pausing idle workers saved $0.00.'
       : `Pausing idle workers saved ${usdText(saved_usd)}, ${shareText(saved_usd, spent_usd + saved_usd)} of the cost without pausing.`
-  return [`${usdText(spent_usd)} spent since ${since}${used}.`, saved]
+  const unknown = unknownPricesText(cost.unknown_prices)
+  const rest = unknown === null ? [] : [`${unknown} The sums are too low: name the missing prices in the regions file.`]
+  return [`${usdText(spent_usd)} spent since ${since}${used}.`, saved, ...rest]
 }
 
 const shareText = (part: number, whole: number): string => `${Math.round((100 * part) / whole)}%`

@@ -2,8 +2,8 @@ import type { WorkerView } from '@lcm/contract/worker'
 import { type FleetCapacity, fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
-import { usdText } from '@lcm/domain/text/format-amounts'
-import { costOf } from '@lcm/domain/worker/cost'
+import { unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
+import { costOf, isPriceUnknown } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -26,7 +26,7 @@ export interface TopRow {
   readonly memory: number | null
   readonly labs: number | null
   readonly sessions: number | null
-  readonly per_hour_usd: number
+  readonly per_hour_usd: number | null
   readonly spent_usd: number
   readonly idle_seconds: number | null
 }
@@ -39,6 +39,8 @@ export interface Top {
   readonly sees_all: boolean
   readonly capacity: FleetCapacity
   readonly per_hour_usd: number
+  /** Workers whose machine has no known price; the sums lack them. */
+  readonly unknown_prices: number
   readonly items: readonly TopRow[]
 }
 
@@ -60,7 +62,8 @@ export function topOf(
     sessions: countsOf(SESSION_STATUSES, [...sessions.values()]),
     sees_all: seesAll,
     capacity: fleetCapacity(workers.values()),
-    per_hour_usd: items.reduce((sum, { per_hour_usd }) => sum + per_hour_usd, 0),
+    per_hour_usd: items.reduce((sum, { per_hour_usd }) => sum + (per_hour_usd ?? 0), 0),
+    unknown_prices: [...workers.values()].filter(isPriceUnknown).length,
     items: items.toSorted((a, b) => highestFirst(KEYS[sort](a), KEYS[sort](b)) || byName(a, b)),
   }
 }
@@ -111,7 +114,10 @@ export function headLines({ workers, sessions, sees_all, capacity, per_hour_usd 
 export const BETWEEN = '  ·  '
 
 /** Notes below the table that explain an empty column. */
-export const footNotes = ({ sees_all, items }: Top): string[] => (sees_all || items.length === 0 ? [] : [NOT_COUNTED])
+export const footNotes = ({ sees_all, unknown_prices, items }: Top): string[] => {
+  const unknown = unknownPricesText(unknown_prices)
+  return [...(unknown === null ? [] : [unknown]), ...(sees_all || items.length === 0 ? [] : [NOT_COUNTED])]
+}
 
 const NOT_COUNTED = 'SESSIONS is empty because only operators and admins can see the sessions of others.'
 
@@ -136,7 +142,7 @@ const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
   { title: 'MEMORY', text: row => percentText(row.memory), isNumber: true },
   { title: 'LABS', text: row => (row.labs === null ? '' : String(row.labs)), isNumber: true },
   { title: 'SESSIONS', text: row => (row.sessions === null ? '' : String(row.sessions)), isNumber: true },
-  { title: 'COST/H', text: row => usdText(row.per_hour_usd), isNumber: true },
+  { title: 'COST/H', text: row => (row.per_hour_usd === null ? 'unknown' : usdText(row.per_hour_usd)), isNumber: true },
   { title: 'SPENT', text: row => usdText(row.spent_usd), isNumber: true },
   {
     title: 'IDLE',

@@ -95,7 +95,7 @@ function journalOf({ store }: AControlPlane, seed: Seed) {
     decide: (...records: readonly DecisionRecord[]) => append('decision', records),
     audit: (...entries: readonly AuditEntry[]) => append('audit', entries),
     /** Cost of a worker in the last day. */
-    spend: (workerId: string, interval: Pick<CostInterval, 'cause' | 'usd' | 'saved_usd'>) =>
+    spend: (workerId: string, interval: Pick<CostInterval, 'cause' | 'usd' | 'disk_usd' | 'saved_usd'>) =>
       seed(() => {
         const span = { from: toInstant(START_MS - 3_600_000), to: toInstant(START_MS) }
         const id = `cost:${workerId}:${interval.cause}`

@@ -47,7 +47,7 @@ it('describes a booting worker completely', () => {
     '  addresses  203.0.113.7, 10.0.0.7',
     '  machine    i-1, m5zn.metal',
     '  zone       us-east-1',
-    '  template   metal, 3.96 USD per hour',
+    '  template   metal, $3.96/h',
     '  protected  no',
     '  tags       team=net',
     '  created    1m20s ago (USER)',

@@ -1,3 +1,4 @@
+import { priceText } from '@lcm/domain/text/format-amounts'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description-sections.ts'
@@ -37,7 +38,8 @@ const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds)
   ['addresses', [worker.public_ip, worker.private_ip].filter(address => address !== null).join(', ')],
   ['machine', machineOf(worker)],
   ['zone', worker.availability_zone ?? worker.aws_region],
-  ['template', `${worker.template_name}, ${worker.cost_per_hour_usd.toFixed(2)} USD per hour`],
+  ['template', `${worker.template_name}, ${priceText(worker.cost_per_hour_usd)}`],
+  ['disk', worker.disk === null ? null : `${worker.disk.gb} GB, ${priceText(worker.disk.usd_per_hour)}`],
   ['approval', printable(approvalText(worker))],
   ['cert', worker.cml.certificate_sha256],
   ['cert seen', worker.cml.seen_certificate_sha256],

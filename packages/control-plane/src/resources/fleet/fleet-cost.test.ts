@@ -4,6 +4,8 @@ import { beforeEach, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
 const HOUR_MS = 3_600_000
+/** 64 GB, per hour. */
+const DISK = (64 * 0.08) / 730
 let fleet: Fleet
 beforeEach(async () => {
   fleet = aFleet()
@@ -42,8 +44,15 @@ it('counts only the requested period, and names the worker whose pauses saved mo
   const since = toInstant(fleet.clock.now() - 4 * HOUR_MS)
   expect(await cost(`since=${since}`)).toMatchObject({
     since,
-    spent_usd: 0,
-    items: [{ worker_id: id, spent_usd: 0, saved_usd: expect.closeTo(4 * 3.6, 5) }],
+    spent_usd: expect.closeTo(4 * DISK, 9),
+    items: [
+      {
+        worker_id: id,
+        spent_usd: expect.closeTo(4 * DISK, 9),
+        by_cause: { disk: expect.closeTo(4 * DISK, 9) },
+        saved_usd: expect.closeTo(4 * 3.6, 5),
+      },
+    ],
   })
 })
 
@@ -56,3 +65,33 @@ it('includes workers whose record is deleted, and leaves out workers without cos
   await fleet.send('DELETE', `workers/${id}`)
   expect((await cost()).items).toMatchObject([{ worker_id: id, name: null, spent_usd: expect.closeTo(3.6, 1) }])
 })
+
+it('names workers whose price is unknown instead of counting them as free', async () => {
+  const machine = { aws_region: 'us-east-1', status: 'STARTING', ...NOTHING_KNOWN }
+  const found = (instance_type: string, n: number) =>
+    fleet.fenced('POST', 'workers/imports', {
+      ...machine,
+      name: instance_type,
+      ec2_instance_id: `i-000${n}`,
+      instance_type,
+    })
+  await found('q9.metal', 1)
+  await found('c5.metal', 2)
+  await hours(2)
+  const { items, unknown_prices, spent_usd } = await cost()
+  expect({ unknown_prices, spent_usd }).toEqual({ unknown_prices: 1, spent_usd: expect.closeTo(2 * 4.08, 1) })
+  expect(items).toMatchObject([
+    { name: 'c5.metal', is_price_known: true },
+    { name: 'q9.metal', is_price_known: false, spent_usd: 0 },
+  ])
+  expect((await fleet.send('GET', 'fleet/summary', {})).json.cost).toMatchObject({ unknown_prices: 1 })
+})
+
+const NOTHING_KNOWN = {
+  ami_id: null,
+  availability_zone: null,
+  public_ip: null,
+  private_ip: null,
+  https_endpoint: null,
+  cml_version: null,
+}

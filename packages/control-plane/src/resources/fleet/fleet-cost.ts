@@ -1,8 +1,8 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { type CostInterval, intervalOf } from '@lcm/domain/worker/cost'
+import { type CostInterval, intervalOf, isPriceUnknown, totalUsd } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
+import { COST_SHARES, type CostShare } from '@lcm/domain/worker/worker-field-schemas'
 import type { Api } from '../../api-context.ts'
 import { STREAMS } from '../journal/entries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
@@ -12,7 +12,11 @@ export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promi
   const now = toInstant(api.clock.now())
   const since = costPeriodStart(query.since, now)
   const workers = await listAllWorkers(api)
-  const names = new Map(workers.map(({ id, name }) => [id, name]))
+  const byId = new Map(workers.map(worker => [worker.id, worker]))
+  const isPriceKnown = (id: string) => {
+    const worker = byId.get(id)
+    return worker === undefined || !isPriceUnknown(worker)
+  }
   const byWorker = new Map<string, Cost[]>()
   for (const { workerId, interval } of await costIntervalsSince(api, since, { workers, now })) {
     const known = byWorker.get(workerId) ?? []
@@ -21,15 +25,17 @@ export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promi
   }
   const items = [...byWorker].map(([worker_id, intervals]) => ({
     worker_id,
-    name: names.get(worker_id) ?? null,
+    name: byId.get(worker_id)?.name ?? null,
+    is_price_known: isPriceKnown(worker_id),
     ...costTotals(intervals),
   }))
   return {
     at: now,
     since,
+    unknown_prices: items.filter(({ is_price_known }) => !is_price_known).length,
     ...costTotals([...byWorker.values()].flat()),
     items: items
-      .filter(({ spent_usd, saved_usd }) => spent_usd > 0 || saved_usd > 0)
+      .filter(({ spent_usd, saved_usd, is_price_known }) => spent_usd > 0 || saved_usd > 0 || !is_price_known)
       .toSorted((a, b) => b.spent_usd - a.spent_usd || b.saved_usd - a.saved_usd),
   }
 }
@@ -80,26 +86,29 @@ async function closedSince(api: Api, since: Instant): Promise<WorkerCostInterval
   }
 }
 
-export type Cost = Pick<CostInterval, 'cause' | 'usd' | 'saved_usd'>
+export type Cost = Pick<CostInterval, 'cause' | 'usd' | 'disk_usd' | 'saved_usd'>
 
 /** Part of an interval after `since`. */
 export function costSince(interval: CostInterval, since: Instant): Cost {
   const whole = toMs(interval.to) - toMs(interval.from)
   const part = toMs(interval.to) - Math.max(toMs(interval.from), toMs(since))
   const share = whole <= 0 ? 1 : Math.min(1, Math.max(0, part / whole))
-  return { cause: interval.cause, usd: interval.usd * share, saved_usd: interval.saved_usd * share }
+  const { cause, usd, disk_usd = 0, saved_usd } = interval
+  return { cause, usd: usd * share, disk_usd: disk_usd * share, saved_usd: saved_usd * share }
 }
 
 export function costTotals(intervals: readonly Cost[]) {
-  const of = (cause: CostCause) =>
-    sum(
-      intervals.filter(each => each.cause === cause),
-      each => each.usd,
-    )
+  const of = (share: CostShare) =>
+    share === 'disk'
+      ? sum(intervals, each => each.disk_usd ?? 0)
+      : sum(
+          intervals.filter(each => each.cause === share),
+          each => each.usd,
+        )
   return {
-    spent_usd: sum(intervals, each => each.usd),
+    spent_usd: sum(intervals, totalUsd),
     saved_usd: sum(intervals, each => each.saved_usd),
-    by_cause: Object.fromEntries(COST_CAUSES.map(cause => [cause, of(cause)])),
+    by_cause: Object.fromEntries(COST_SHARES.map(share => [share, of(share)])),
   }
 }
 

@@ -1,11 +1,9 @@
-import { toInstant } from '@lcm/domain/instant'
-import { costOf } from '@lcm/domain/worker/cost'
-import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
+import { diskPerHour, perHourOf } from '@lcm/domain/worker/cost'
+import { COST_SHARES } from '@lcm/domain/worker/worker-field-schemas'
 import type { Api } from '../../api-context.ts'
 import { withDeadline } from '../../http/dispatch.ts'
 import { listAll } from '../list-documents.ts'
 import { listAllWorkers } from '../worker/queries.ts'
-import { sum } from './fleet-cost.ts'
 import { fleetSummary } from './fleet-summary.ts'
 
 /** Shorter than the scrape timeout of Prometheus. */
@@ -39,6 +37,7 @@ async function fleetGauges(api: Api): Promise<string[]> {
     gauge('fleet_capacity_reserved', 'capacity that sessions reserve, by resource', ['resource', capacity.reserved]),
     gauge('fleet_workers_closed', 'workers that run and accept no sessions', capacity.closed_workers),
     gauge('fleet_cost_per_hour_usd', 'current cost of the fleet per hour, by cause', ['cause', await costByCause(api)]),
+    gauge('fleet_workers_unknown_price', 'workers whose machine has no known price', cost.unknown_prices),
     gauge('fleet_spent_week_usd', 'cost of the last 7 days, by cause', ['cause', cost.by_cause]),
     gauge('fleet_saved_week_usd', 'savings of the last 7 days by pausing', cost.saved_usd),
     gauge(
@@ -50,10 +49,17 @@ async function fleetGauges(api: Api): Promise<string[]> {
 }
 
 async function costByCause(api: Api): Promise<Labeled> {
-  const now = toInstant(api.clock.now())
-  const costs = (await listAllWorkers(api)).map(worker => costOf(worker, now))
-  const perHour = (cause: CostCause) => sum(costs, cost => (cost.cause === cause ? cost.per_hour_usd : 0))
-  return Object.fromEntries(COST_CAUSES.map(cause => [cause, perHour(cause)]))
+  const perHour = Object.fromEntries(COST_SHARES.map(share => [share, 0]))
+  const add = (share: string, usd: number) => {
+    perHour[share] = (perHour[share] ?? 0) + usd
+  }
+  for (const worker of await listAllWorkers(api)) {
+    const disk = diskPerHour(worker)
+    add('disk', disk)
+    const { cause } = worker.billing
+    if (cause !== null && cause !== 'stopped') add(cause, (perHourOf(worker) ?? disk) - disk)
+  }
+  return perHour
 }
 
 function gauge(name: string, help: string, value: number | readonly [label: string, values: Labeled]): string {

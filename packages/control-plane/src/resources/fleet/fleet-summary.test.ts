@@ -1,4 +1,4 @@
-import { toInstant } from '@lcm/domain/instant'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { anAttempt } from '@lcm/testkit/test-data-builders'
@@ -6,6 +6,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet, RESERVATION } from '../../testing/a-fleet.ts'
 
 const HOUR_MS = 3_600_000
+/** 64 GB, per hour. */
+const DISK = (64 * 0.08) / 730
 let fleet: Fleet
 beforeEach(async () => {
   fleet = aFleet()
@@ -62,10 +64,16 @@ describe('cost', () => {
     expect(cost.by_cause.boot).toBeCloseTo(boot, 5)
     expect(cost.by_cause.idle).toBeCloseTo(idle, 5)
     expect(cost.by_cause.session).toBeCloseTo(session, 5)
-    expect(cost.by_cause).toMatchObject({ drain: 0, failed: 0, stopped: 0 })
-    expect(cost.spent_usd).toBeCloseTo(boot + idle + session, 5)
-    expect(cost.per_hour_usd).toBeCloseTo(3.6, 5)
-    expect((await fleet.get(id)).cost.spent_usd).toBeCloseTo(boot + idle + session, 5)
+    expect(cost.by_cause).toMatchObject({ drain: 0, failed: 0 })
+    // The disk costs from the launch on, also while the machine is stopped.
+    const { state_history } = await fleet.get(id)
+    const launched = state_history.flatMap(({ to, at }) => (to === 'PROVISIONING' ? toMs(at) : []))
+    const disk = (DISK * (fleet.clock.now() - Number(launched[0]))) / HOUR_MS
+    expect(disk).toBeGreaterThan(21 * DISK)
+    expect(cost.by_cause.disk).toBeCloseTo(disk, 9)
+    expect(cost.spent_usd).toBeCloseTo(boot + idle + session + disk, 5)
+    expect(cost.per_hour_usd).toBeCloseTo(3.6 + DISK, 5)
+    expect((await fleet.get(id)).cost.spent_usd).toBeCloseTo(boot + idle + session + disk, 5)
   })
 
   it('is not saved when a person stops a worker, nor after a person takes it over', async () => {
@@ -73,7 +81,7 @@ describe('cost', () => {
     await fleet.act(mine.id, 'stop')
     await fleet.moveTo(mine.id, 'STOPPING', 'STOPPED')
     await hours(5)
-    expect((await summary()).cost).toMatchObject({ saved_usd: 0, per_hour_usd: 0 })
+    expect((await summary()).cost).toMatchObject({ saved_usd: 0, per_hour_usd: expect.closeTo(DISK, 9) })
     const idle = await fleet.running()
     await hours(2)
     await pauseByIdle(idle.id)
@@ -87,10 +95,13 @@ describe('cost', () => {
   it('covers the last seven days, or the time since `since`', async () => {
     await fleet.running()
     await hours(24 * 10)
-    expect((await summary()).cost.spent_usd).toBeCloseTo(7 * 24 * 3.6, 2)
+    expect((await summary()).cost.spent_usd).toBeCloseTo(7 * 24 * (3.6 + DISK), 2)
     expect((await summary()).cost.since).toBe(toInstant(fleet.clock.now() - 7 * 24 * HOUR_MS))
     const since = toInstant(fleet.clock.now() - 2 * HOUR_MS)
-    expect((await summary(`since=${since}`)).cost).toMatchObject({ since, spent_usd: expect.closeTo(7.2, 5) })
+    expect((await summary(`since=${since}`)).cost).toMatchObject({
+      since,
+      spent_usd: expect.closeTo(7.2 + 2 * DISK, 5),
+    })
   })
 
   it('includes only the part of an interval after `since`', async () => {
@@ -99,7 +110,7 @@ describe('cost', () => {
     await fleet.act(id, 'stop')
     await fleet.moveTo(id, 'STOPPING')
     const since = toInstant(fleet.clock.now() - HOUR_MS)
-    expect((await summary(`since=${since}`)).cost.spent_usd).toBeCloseTo(3.6 - 0.001, 5)
+    expect((await summary(`since=${since}`)).cost.spent_usd).toBeCloseTo(3.6 - 0.001 + DISK, 5)
     const later = toInstant(fleet.clock.now())
     expect((await summary(`since=${later}`)).cost.spent_usd).toBe(0)
   })

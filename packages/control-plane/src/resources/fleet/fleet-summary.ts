@@ -1,7 +1,7 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { type CostInterval, costOf } from '@lcm/domain/worker/cost'
+import { type CostInterval, isPriceUnknown, perHourOf, totalUsd } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api-context.ts'
 import { listAllWorkers } from '../worker/queries.ts'
@@ -19,7 +19,8 @@ export async function fleetSummary(api: Api, query: QueryOf<'getFleetSummary'>):
     workers: countsOf(workers),
     capacity: fleetCapacity(workers),
     cost: {
-      per_hour_usd: sum(workers, worker => costOf(worker, now).per_hour_usd),
+      per_hour_usd: sum(workers, worker => perHourOf(worker) ?? 0),
+      unknown_prices: workers.filter(isPriceUnknown).length,
       since,
       ...costTotals(intervals.map(interval => costSince(interval, since))),
       by_day: costByDay(intervals, since, now),
@@ -39,7 +40,7 @@ function countsOf(workers: readonly Worker[]): Summary['workers'] {
 
 const DAY_MS = 86_400_000
 
-type Interval = Pick<CostInterval, 'from' | 'to' | 'usd' | 'saved_usd'>
+type Interval = Pick<CostInterval, 'from' | 'to' | 'usd' | 'disk_usd' | 'saved_usd'>
 type Days = AnswerOf<'getFleetSummary'>['cost']['by_day']
 
 const dayNumber = (ms: number): number => Math.floor(ms / DAY_MS)
@@ -57,7 +58,7 @@ export function costByDay(intervals: readonly Interval[], since: Instant, now: I
     for (const { day, share } of sharesOf(interval, toMs(since))) {
       const target = days[Math.min(day, last) - first]
       if (target === undefined) continue
-      target.spent_usd += interval.usd * share
+      target.spent_usd += totalUsd(interval) * share
       target.saved_usd += interval.saved_usd * share
     }
   return days

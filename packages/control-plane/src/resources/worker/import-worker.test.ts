@@ -20,7 +20,6 @@ const FOUND = {
   cml_version: '2.8.1',
   tags: { 'cml-managed': 'true' },
   labels: { environment: 'prod' },
-  cost_per_hour_usd: 6,
 }
 const found = (more: object = {}, epoch = 1) =>
   fleet.fenced('POST', 'workers/imports', { ...FOUND, ...more }, { epoch })
@@ -79,7 +78,7 @@ describe('a discovered machine', () => {
   })
 
   it.each([
-    ['PROVISIONING', 'RUNNING', null],
+    ['PROVISIONING', 'RUNNING', 'stopped'],
     ['STARTING', 'RUNNING', 'boot'],
     ['STOPPED', 'STOPPED', 'stopped'],
   ])('keeps its state as desired status: %s means %s', async (status, desired_status, cause) => {
@@ -91,7 +90,49 @@ describe('a discovered machine', () => {
   it('has a cost from the time of its discovery', async () => {
     const { json } = await found()
     await fleet.clock.advance(1_800_000)
-    expect((await fleet.get(json.id)).cost).toEqual({ spent_usd: 3, per_hour_usd: 6, cause: 'boot' })
+    expect((await fleet.get(json.id)).cost).toEqual({
+      spent_usd: expect.closeTo(2.04, 9),
+      per_hour_usd: 4.08,
+      cause: 'boot',
+    })
+  })
+
+  it('has the capacity and the price of its instance type', async () => {
+    const { json } = await found()
+    expect(json.cost_per_hour_usd).toBe(4.08)
+    expect(json.capacity.declared).toEqual({ cpu_cores: 96, memory_gb: 184, storage_gb: null, max_nodes: 384 })
+    expect((await fleet.send('GET', 'fleet/summary')).json.cost.per_hour_usd).toBe(4.08)
+  })
+
+  it('of an unknown type has an unknown price, which is counted as such and never as 0', async () => {
+    const { json } = await found({ instance_type: 'q9.metal' })
+    expect(json).toMatchObject({ cost_per_hour_usd: null, capacity: { declared: null } })
+    await fleet.clock.advance(1_800_000)
+    expect((await fleet.get(json.id)).cost).toEqual({ spent_usd: 0, per_hour_usd: null, cause: 'boot' })
+    expect((await fleet.send('GET', 'fleet/summary')).json.cost).toMatchObject({ per_hour_usd: 0, unknown_prices: 1 })
+  })
+
+  it('gets other figures with another instance type; what was spent before keeps its price', async () => {
+    const { json } = await found()
+    await fleet.clock.advance(3_600_000)
+    await fleet.report(json.id, json.version, { instance_type: 'm5.metal' })
+    await fleet.clock.advance(3_600_000)
+    const worker = await fleet.get(json.id)
+    expect(worker.capacity.declared).toMatchObject({ cpu_cores: 96, memory_gb: 368 })
+    expect(worker.cost).toMatchObject({ spent_usd: expect.closeTo(4.08 + 4.608, 1), per_hour_usd: 4.608 })
+  })
+
+  it('that an earlier version recorded without a price gets it at the next start', async () => {
+    const { json } = await found()
+    await fleet.edit(json.id, () => ({ cost_per_hour_usd: 0, capacity: { ...json.capacity, declared: null } }))
+    await fleet.clock.advance(3_600_000)
+    await fleet.seed([])
+    await fleet.clock.advance(3_600_000)
+    const worker = await fleet.get(json.id)
+    expect(worker.capacity.declared).toMatchObject({ cpu_cores: 96 })
+    expect(worker.cost).toMatchObject({ spent_usd: expect.closeTo(4.08, 2), per_hour_usd: 4.08 })
+    await fleet.seed([])
+    expect((await fleet.get(json.id)).version).toBe(worker.version)
   })
 
   it.each([

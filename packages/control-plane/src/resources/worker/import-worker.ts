@@ -1,5 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import { withMachineFacts } from '@lcm/domain/fleet/machine-facts'
 import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { closeCost } from '@lcm/domain/worker/cost'
@@ -41,9 +42,9 @@ export async function importWorker(api: Api, request: ImportRequest): Promise<{ 
 /** Its desired status is its current one: discovery must not change a machine. */
 function imported(api: Api, { body, actor, fence }: ImportRequest, autoApprove: string): Worker {
   const now = toInstant(api.clock.now())
-  const { cml_version, certificate_sha256, launch_template_id, status, ...facts } = body
+  const { cml_version, certificate_sha256, launch_template_id, cost_per_hour_usd: _, status, ...facts } = body
   const blank = blankWorker(newWorkerId(api), now)
-  const worker: Worker = {
+  const recorded: Worker = {
     ...blank,
     ...facts,
     origin: 'DISCOVERY',
@@ -57,6 +58,7 @@ function imported(api: Api, { body, actor, fence }: ImportRequest, autoApprove: 
     license: UNSEEN_LICENSE,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
   }
+  const worker = withMachineFacts(recorded, api.config.regionFacts ?? {})
   // A running machine costs money from its discovery on.
   return { ...worker, billing: closeCost(blank, worker, now)?.billing ?? blank.billing }
 }

@@ -1,5 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import { type RegionFacts, withMachineFacts } from '@lcm/domain/fleet/machine-facts'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { DecisionNote } from '@lcm/domain/journal-records'
@@ -38,7 +39,7 @@ export async function reportStatus(api: Api, request: StatusRequest): Promise<Wo
   await prepare(api, request, settings)
   let effects: readonly Effect[] = []
   const reported = await changeWorker(api, request, (worker, now) => {
-    const report = applyReport(worker, request, { settings, now })
+    const report = applyReport(worker, request, { settings, now, regionFacts: api.config.regionFacts ?? {} })
     effects = report.effects
     return report.document
   })
@@ -51,7 +52,11 @@ async function prepare(api: Api, request: StatusRequest, settings: SettingValues
   if (request.body.changes.status !== 'TERMINATED') return
   const worker = await api.workers.get(request.params.id)
   if (worker === null || worker.version !== request.ifMatch) return
-  const { effects } = applyReport(worker, request, { settings, now: toInstant(api.clock.now()) })
+  const { effects } = applyReport(worker, request, {
+    settings,
+    now: toInstant(api.clock.now()),
+    regionFacts: api.config.regionFacts ?? {},
+  })
   await perform(api, request, effects, 'before')
 }
 
@@ -59,11 +64,15 @@ async function prepare(api: Api, request: StatusRequest, settings: SettingValues
 export function applyReport(
   worker: Worker,
   request: Pick<StatusRequest, 'body' | 'actor' | 'fence' | 'epoch'>,
-  { settings, now }: { readonly settings: SettingValues; readonly now: Instant },
+  {
+    settings,
+    now,
+    regionFacts,
+  }: { readonly settings: SettingValues; readonly now: Instant; readonly regionFacts: RegionFacts },
 ): Report {
   const { changes, decision } = request.body
   refuseNewAttempt(worker, changes.launch)
-  const reported = trustAfter(worker, withChanges(worker, changes))
+  const reported = withMachineFacts(trustAfter(worker, withChanges(worker, changes)), regionFacts)
   const seen = { ...reported, fence: raiseDocumentFence(worker, request) }
   refuseForgetting(worker, seen)
   // With `license_on_stop: release` the token is needed again after the next start.
@@ -170,7 +179,8 @@ export function openLaunchAttempt(api: Api, request: WorkerRequest<BodyOf<'openL
         'illegal_transition',
         `the next attempt of ${worker.name} is ${(last?.n ?? 0) + 1}, and open`,
       )
-    const changed = { ...worker, launch: attempt, fence: raiseDocumentFence(worker, request) }
+    const launching = { ...worker, launch: attempt, fence: raiseDocumentFence(worker, request) }
+    const changed = withMachineFacts(launching, api.config.regionFacts ?? {})
     return { worker: changed, entries: [decided(request, now)] }
   })
 }

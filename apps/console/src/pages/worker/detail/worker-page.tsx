@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import type { Instant } from '@lcm/domain/instant'
-import { durationText, usdText } from '@lcm/domain/text/format-amounts'
+import { durationText, priceText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next-step'
 import { Age } from '../../../parts/age.tsx'
@@ -97,7 +97,7 @@ const WorkerHead = ({ worker }: { worker: WorkerView }) => (
         for <Age since={worker.entered_status_at} />
       </span>
       <span class="number">
-        {usdText(worker.cost_per_hour_usd)}/h, <WorkerCost worker={worker} />
+        {priceText(worker.cost_per_hour_usd)}, <WorkerCost worker={worker} />
       </span>
       <span>{worker.aws_region}</span>
     </p>

@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { toMs } from '@lcm/domain/instant'
-import { usdText } from '@lcm/domain/text/format-amounts'
+import { priceText } from '@lcm/domain/text/format-amounts'
 import type { Signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Age } from '../../../parts/age.tsx'
@@ -89,7 +89,7 @@ export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
         {worker.activity.idle_since === null ? <Unknown /> : <Age since={worker.activity.idle_since} />}
       </td>
       <td class={`col-cost number ${isSpending(worker) ? '' : 'muted'}`}>
-        {`${usdText(worker.cost_per_hour_usd)}/h`}
+        {priceText(worker.cost_per_hour_usd)}
         <span class="sub">
           <WorkerCost worker={worker} />
         </span>

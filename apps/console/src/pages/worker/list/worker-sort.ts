@@ -1,7 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { toMs } from '@lcm/domain/instant'
+import { perHourOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
-import { isSpending } from '../../../state/fleet-summary.ts'
 import type { Usage } from '../../../state/usage-samples.ts'
 
 export const SORT_COLUMNS = [
@@ -67,7 +67,7 @@ const KEYS: Readonly<Record<Exclude<SortColumn, 'name'>, (worker: WorkerView, us
   labs: worker => worker.labs_count,
   sessions: sessionsOf,
   idle: worker => (worker.activity.idle_since === null ? null : -toMs(worker.activity.idle_since)),
-  cost: worker => (isSpending(worker) ? worker.cost_per_hour_usd : 0),
+  cost: perHourOf,
 }
 
 const DIGITS = 12

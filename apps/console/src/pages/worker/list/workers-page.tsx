@@ -1,5 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker'
-import { countText, usdText } from '@lcm/domain/text/format-amounts'
+import { countText, unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
 import { untracked, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
@@ -57,7 +57,7 @@ const FleetHeadline = ({ summary }: { summary: FleetSummary }) => (
   <Headline title="Workers" summary={`${countText(summary.present, 'worker')}, ${summary.running} running`}>
     <p class="cost">
       <span class="cost-figure number">{usdText(summary.usdPerHour)}</span>
-      <span class="muted">per hour for running machines</span>
+      <span class="muted">per hour for machines and disks. {unknownPricesText(summary.unknownPrices)}</span>
     </p>
     <NewWorkerButton />
   </Headline>
