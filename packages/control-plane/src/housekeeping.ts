@@ -7,6 +7,7 @@ import { deleteExpiredRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
 import { listAll } from './resources/list-documents.ts'
 import { finishMerges } from './resources/person/merge-people.ts'
+import { maintainSaves } from './resources/save/save-housekeeping.ts'
 import { deleteSilentInstances } from './resources/service/commands.ts'
 import { deleteFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
 import { currentSettings } from './resources/settings/queries.ts'
@@ -35,6 +36,7 @@ async function deleteExpired<T extends Document & { readonly expires_at: Instant
 
 /** Finishes what commits left pending and deletes what is too old. Any number of replicas may run it at once. */
 export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'flush'>): HostedService {
+  const keepSaves = maintainSaves(api)
   const daysAgo = (days: number) => toInstant(api.clock.now() - days * DAY_MS)
 
   async function untilDone(step: () => Promise<number>, signal: AbortSignal): Promise<void> {
@@ -71,6 +73,7 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
             maintainedAt = api.clock.monotonic()
             await maintainSessions(api, signal)
             await finishMerges(api, signal)
+            await keepSaves(signal)
             await audit.flush()
           }
           if (api.clock.monotonic() - prunedAt >= PRUNE_MS) {

@@ -30,6 +30,7 @@ const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 whe
 async function fleetGauges(api: Api): Promise<string[]> {
   const { workers, capacity, cost } = await fleetSummary(api, {})
   const leaks = await listAll(api.leaks)
+  const saves = await api.store.blobs.total()
   return [
     gauge('fleet_workers', 'workers by status', ['status', workers.by_status]),
     gauge('fleet_workers_idle', 'running workers without activity', workers.idle),
@@ -40,6 +41,8 @@ async function fleetGauges(api: Api): Promise<string[]> {
     gauge('fleet_workers_unknown_price', 'workers whose machine has no known price', cost.unknown_prices),
     gauge('fleet_spent_week_usd', 'cost of the last 7 days, by cause', ['cause', cost.by_cause]),
     gauge('fleet_saved_week_usd', 'savings of the last 7 days by pausing', cost.saved_usd),
+    gauge('saves', 'saved work of sessions', saves.count),
+    gauge('saves_bytes', 'compressed size of all saves', saves.bytes),
     gauge(
       'fleet_license_leaks',
       'unresolved leaks of licenses that were lost with their machine',

@@ -9,6 +9,7 @@ import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
 import { removeQuota } from '../quota/change-quota.ts'
+import { removeSave, sessionThatNeeds } from '../save/delete-save.ts'
 import { newPerson } from './new-person.ts'
 import { endSignIns, personTarget, refuseMerging, refuseUnmanaged, removeTokens } from './person-access.ts'
 import { getPerson } from './queries.ts'
@@ -85,7 +86,14 @@ export async function removePerson(api: Api, { params, actor, ifMatch }: PersonR
   if (!(await api.people.remove(person, [auditEntry(actor, 'delete', now, { before: { name, role } })])).ok)
     throw new ProblemError('version_mismatch', `${name} was changed meanwhile: read it again`)
   await removeQuota(api, person.id)
+  await removeSavesOf(api, person.id)
   return null
+}
+
+/** A save that an open session of another person needs goes with its retention. */
+async function removeSavesOf(api: Api, owner: string): Promise<void> {
+  for (const save of await listAll(api.saves, { where: { owner } }))
+    if ((await sessionThatNeeds(api, save)) === null) await removeSave(api, save)
 }
 
 export async function revokePerson(api: Api, { params, actor }: PersonRequest): Promise<Person> {

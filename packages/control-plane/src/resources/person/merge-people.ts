@@ -5,6 +5,7 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Person } from '@lcm/domain/person'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
+import type { StoredSave } from '../../internal-documents.ts'
 import { nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
@@ -18,7 +19,7 @@ import { getPerson } from './queries.ts'
 const SETTLE_MS = 60_000
 
 /**
- * Marks the person, which ends its access, and moves its sessions, tokens and quota. Housekeeping moves what a crash or a concurrent
+ * Marks the person, which ends its access, and moves its sessions, saves, tokens and quota. Housekeeping moves what a crash or a concurrent
  * request left, and removes the record.
  */
 export async function mergePerson(
@@ -74,7 +75,7 @@ const unmark = (api: Api, id: string, actor: Actor): Promise<Person | null> =>
     })),
   )
 
-/** Returns how many sessions and tokens had another owner before. */
+/** Returns how many sessions, saves and tokens had another owner before. */
 async function moveBelongings(api: Api, from: Person, into: Person, actor: Actor): Promise<number> {
   const tokens = await listAll(api.tokens, { where: { person_id: from.id } })
   for (const { id } of tokens)
@@ -90,8 +91,10 @@ async function moveBelongings(api: Api, from: Person, into: Person, actor: Actor
     )
   const sessions = await listAll(api.sessions, { where: { owner: from.id } })
   for (const { id } of sessions) await nullOnConflict(moveSession(api, id, { from, into }, actor))
+  const saves = await listAll(api.saves, { where: { owner: from.id } })
+  for (const { id } of saves) await nullOnConflict(moveSave(api, id, { from, into }, actor))
   await moveQuota(api, from.id, into.id, actor)
-  return tokens.length + sessions.length
+  return tokens.length + sessions.length + saves.length
 }
 
 /** A `reservation_id` that the new owner has too is dropped: it is unique per owner, and the merge must end. */
@@ -117,6 +120,19 @@ async function moveSession(
     return moveAnd({ reservation_id: null })
   }
 }
+
+const moveSave = (
+  api: Api,
+  id: string,
+  { from, into }: { from: Person; into: Person },
+  actor: Actor,
+): Promise<StoredSave> =>
+  changeDocument({ collection: api.saves, id, noun: 'save' }, api.clock, null, (save, now) => {
+    if (save.owner !== from.id) return null
+    const moved = { ...save, owner: into.id, owner_name: into.name }
+    const entry = auditEntry(actor, 'change-owner', now, { before: { owner: from.id }, after: { owner: into.id } })
+    return { document: moved, entries: [entry] }
+  })
 
 /** Finishes every merge. Any number of replicas may run it at once. */
 export async function finishMerges(api: Api, signal: AbortSignal): Promise<void> {
