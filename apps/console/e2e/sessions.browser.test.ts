@@ -92,7 +92,7 @@ describe('sessions', () => {
     await dialog.getByText('You have 2 of 2 sessions open; cancel one or ask an operator').waitFor()
   })
 
-  it('are extended, requeued and canceled', async () => {
+  it('are extended, requeued, moved and canceled', async () => {
     const { id } = await book(LAB, 30)
     const { page } = await open({ at: `#/sessions?q=${id}` })
     const row = rowOf(page, id)
@@ -113,6 +113,16 @@ describe('sessions', () => {
         (await api().call('getSession', { params: { id } })).state_history.map(each => each.because.message),
       )
       .toContain('admin requested another placement')
+    await row.getByText('SCHEDULED').waitFor()
+
+    await pick(page, id, 'Move')
+    await page.getByRole('dialog').getByText('no work is lost').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Move session' }).click()
+    await expect
+      .poll(async () =>
+        (await api().call('getSession', { params: { id } })).state_history.map(({ because }) => because.code),
+      )
+      .toContain('session_moved_by')
     await row.getByText('SCHEDULED').waitFor()
 
     await pick(page, id, 'Cancel')

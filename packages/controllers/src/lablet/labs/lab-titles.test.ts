@@ -1,9 +1,10 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
 import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { aLabRecord } from '@lcm/testkit/test-data-builders'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { aDefinition, labRig } from '../testing/lab-rig.ts'
-import { isOurs, labTitle, sessionInTitle } from './lab-titles.ts'
+import { isOurs, isStray, labTitle, sessionInTitle } from './lab-titles.ts'
 
 const NOW = '2026-01-02T03:04:05.000Z'
 const LATER = '2026-01-02T03:14:05.000Z'
@@ -46,6 +47,38 @@ describe('a lab with the title of a session', () => {
     expect(isOurs(lab(), session, 'admin')).toBe(true)
     expect(isOurs(lab(), ready(LATER), 'admin')).toBe(true)
     expect(isOurs(lab({ created: LATER }), ready(NOW), 'admin')).toBe(false)
+  })
+
+  it('is ours too when it was imported after a move', () => {
+    const step = (to: LabletSession['status'], at: string) => ({ from: null, to, at, because: textReason('') })
+    const history = [
+      step('INSTANTIATING', NOW),
+      step('READY', NOW),
+      step('PENDING', LATER),
+      step('INSTANTIATING', LATER),
+    ]
+    const moved = { ...session, state_history: history }
+    expect(isOurs(lab({ created: LATER }), moved, 'admin')).toBe(true)
+    const again = { ...session, state_history: [...history, step('READY', '2026-01-02T03:15:00.000Z')] }
+    expect(isOurs(lab({ created: LATER }), again, 'admin')).toBe(true)
+    expect(isOurs(lab({ created: '2026-01-02T03:16:00.000Z' }), again, 'admin')).toBe(false)
+  })
+
+  it('is left behind when it appears after its session has moved or ended', () => {
+    const began = [{ from: null, to: 'INSTANTIATING' as const, at: NOW, because: textReason('') }]
+    const record = aLabRecord({ worker_id: session.worker_id ?? '', source: 'DISCOVERY', session_id: null })
+    const stray = (more: Partial<LabletSession>, state = 'DEFINED_ON_CORE') =>
+      isStray(lab({ state }), {
+        record,
+        session: { ...session, state_history: began, entered_status_at: LATER, ...more },
+        ourName: 'admin',
+      })
+    expect([stray({ status: 'INSTANTIATING' }), stray({ worker_id: 'w-2' }), stray({ worker_id: null })]).toEqual([
+      false,
+      true,
+      true,
+    ])
+    expect([stray({ status: 'TERMINATED' }), stray({ worker_id: 'w-2' }, 'STOPPED')]).toEqual([true, false])
   })
 
   it('is not ours when another user owns it, or it belongs to another session', () => {

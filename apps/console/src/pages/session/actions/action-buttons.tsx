@@ -4,18 +4,21 @@ import { Menu } from '../../../parts/dialog/menu.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { CancelDialog } from './cancel-dialog.tsx'
 import { ExtendDialog } from './extend-dialog.tsx'
-import { availableActions, disabledReasonOf, mayAct, type SessionAction } from './session-actions.ts'
+import { MoveDialog } from './move-dialog.tsx'
+import { availableActions, disabledReasonOf, isOperator, mayAct, type SessionAction } from './session-actions.ts'
 import { requestAction } from './session-requests.ts'
 
 const LABELS: Readonly<Record<SessionAction, string>> = {
   retry: 'Retry',
   requeue: 'Requeue',
   extend: 'Extend',
+  move: 'Move',
   cancel: 'Cancel',
 }
 const TITLES: Readonly<Record<SessionAction, string>> = {
   retry: 'Retry the failed step now',
   requeue: 'Release its worker and schedule it again',
+  move: 'Start its lab again on another worker',
   extend: 'Make the timeslot longer',
   cancel: 'End the session now and remove its lab',
 }
@@ -24,7 +27,8 @@ const TITLES: Readonly<Record<SessionAction, string>> = {
 export function SessionActions({ session, place }: { session: LabletSession; place: 'row' | 'page' }) {
   const { state, nowMs } = useConsole()
   if (!mayAct(state.info.value, session)) return null
-  const available = availableActions(session, nowMs.peek(), place)
+  const facts = { nowMs: nowMs.peek(), isOperator: isOperator(state.info.value) }
+  const available = availableActions(session, facts, place)
   const shown = place === 'page' ? available : available.slice(0, 1)
   const rest = available.slice(shown.length)
   return (
@@ -43,9 +47,11 @@ function useSessionAction(session: LabletSession) {
   const longest = state.live.definition.get(session.definition.id)?.max_duration_minutes ?? null
   return {
     pending: requests.pendingVerbOf(session.id),
-    disabledReason: (verb: SessionAction) => disabledReasonOf(verb, session, nowMs.peek(), longest),
+    disabledReason: (verb: SessionAction) =>
+      disabledReasonOf(verb, session, { nowMs: nowMs.peek(), longest, isOperator: isOperator(state.info.peek()) }),
     begin(verb: SessionAction) {
       if (verb === 'cancel') dialog.value = <CancelDialog id={session.id} />
+      else if (verb === 'move') dialog.value = <MoveDialog id={session.id} />
       else if (verb === 'extend') dialog.value = <ExtendDialog id={session.id} />
       else requestAction(requests, session, verb)
     },

@@ -1,11 +1,12 @@
 import { mayModify } from '@lcm/contract/route-spec'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
+import { moveRefusal } from '@lcm/domain/session/session-move-request'
 import { retryOf } from '@lcm/domain/session/session-retry-request'
 import type { Info } from '../../../state/live-state.ts'
 import { isAllowed } from '../../../state/permission.ts'
 
-export const SESSION_ACTIONS = ['retry', 'extend', 'requeue', 'cancel'] as const
+export const SESSION_ACTIONS = ['retry', 'extend', 'move', 'requeue', 'cancel'] as const
 export type SessionAction = (typeof SESSION_ACTIONS)[number]
 
 const MINUTE_MS = 60_000
@@ -18,19 +19,26 @@ export const isOver = ({ status }: Pick<LabletSession, 'status'>): boolean => OV
 export const mayAct = (info: Info | null, { owner }: LabletSession): boolean =>
   info !== null && isAllowed(info, 'cancelSession') && mayModify({ ...info.actor, service: null }, owner)
 
+/** Whether the user runs the fleet, so that the API permits more than to an owner. */
+export const isOperator = (info: Info | null): boolean =>
+  info !== null && mayModify({ ...info.actor, service: null }, '')
+
 /** Minutes by which the timeslot may be extended. `longest` is the maximum of its definition; null when unknown. */
 export function minutesLeft({ timeslot }: LabletSession, longest: number | null): number {
   const minutes = (toMs(timeslot.end) - toMs(timeslot.start)) / MINUTE_MS
   return longest === null ? 0 : Math.max(0, Math.floor(longest - minutes))
 }
 
+export interface ActionFacts {
+  readonly nowMs: number
+  readonly isOperator: boolean
+  /** The maximum of its definition; null when unknown. */
+  readonly longest: number | null
+}
+
 /** Reason why the API would refuse the action; null when it would accept it. */
-export function disabledReasonOf(
-  verb: SessionAction,
-  session: LabletSession,
-  nowMs: number,
-  longest: number | null,
-): string | null {
+export function disabledReasonOf(verb: SessionAction, session: LabletSession, facts: ActionFacts): string | null {
+  const { nowMs, isOperator, longest } = facts
   const { status, desired_status } = session
   switch (verb) {
     case 'cancel':
@@ -38,6 +46,8 @@ export function disabledReasonOf(
       return desired_status === 'TERMINATED' ? 'The session was canceled' : null
     case 'extend':
       return extendDisabledReason(session, nowMs, longest)
+    case 'move':
+      return moveRefusal(session, toInstant(nowMs), isOperator)?.message ?? null
     case 'requeue':
       if (desired_status === 'TERMINATED') return 'The session was canceled'
       return status === 'SCHEDULED' ? null : `Only SCHEDULED sessions can be requeued, and this one is ${status}`
@@ -64,12 +74,16 @@ function extendDisabledReason(session: LabletSession, nowMs: number, longest: nu
 const RETRIED_IN_ROWS: ReadonlySet<SessionStatus> = new Set(['INSTANTIATING', 'READY', 'RUNNING'])
 
 /** Actions to show. Temporarily disabled ones stay visible, so that they keep the keyboard focus. */
-export function availableActions(session: LabletSession, nowMs: number, place: 'row' | 'page'): SessionAction[] {
+export function availableActions(
+  session: LabletSession,
+  facts: Omit<ActionFacts, 'longest'>,
+  place: 'row' | 'page',
+): SessionAction[] {
   const { status } = session
   if (isOver(session)) return []
   return SESSION_ACTIONS.filter(verb => {
     if (verb === 'cancel' || verb === 'extend') return true
     if (verb === 'retry' && place === 'row' && !RETRIED_IN_ROWS.has(status)) return false
-    return disabledReasonOf(verb, session, nowMs, null) === null
+    return disabledReasonOf(verb, session, { ...facts, longest: null }) === null
   })
 }

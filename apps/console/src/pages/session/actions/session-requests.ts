@@ -13,11 +13,11 @@ export const requestExtend = (requests: Requests, session: LabletSession, minute
     client.call('extendSession', { params: { id: session.id }, body: { minutes } }),
   )
 
-/** For actions without a dialog. */
+/** For actions without a form. */
 export const requestAction = (
   requests: Requests,
   session: LabletSession,
-  verb: 'retry' | 'requeue',
+  verb: 'retry' | 'requeue' | 'move',
 ): Promise<boolean> =>
   requests.send(targetOf(session), verb, client =>
     client.call(`${verb}Session`, { params: { id: session.id }, body: {} }),
