@@ -37,7 +37,7 @@ async function pick(page: Page, id: string, verb: string): Promise<void> {
     .click()
   await page
     .getByRole('dialog', { name: /^Actions for/ })
-    .getByRole('button', { name: verb })
+    .getByRole('button', { name: new RegExp(`^${verb}`) })
     .click()
 }
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })

@@ -1,4 +1,5 @@
 import { NEVER_SAVED } from '@lcm/domain/session/lablet-session'
+import { aSave } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -25,8 +26,10 @@ it('says what is lost, and asks for the id', async () => {
 })
 
 it('names the time of the last save', async () => {
-  const save = { ...NEVER_SAVED, save_id: 'sv-1', tried_at: '2025-12-31T23:50:00.000Z' }
-  const { lcm, err } = classroom(aReadySession({ save }), 'no')
+  const save = { ...NEVER_SAVED, save_id: 'sv-1' }
+  const { lcm, err, api } = classroom(aReadySession({ save }), 'no')
+  const stored = { ...aSave({ created_at: '2025-12-31T23:50:00.000Z' }), sealed_key: '', needed_by: [] }
+  api.seed(() => api.plane.put('saves', stored))
   await lcm('ls-1')
   expect(err()).toContain('from its last save of 2025-12-31T23:50:00.000Z (10m ago). Changes since then are lost.')
 })

@@ -1,4 +1,5 @@
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { type Client, unlessMissing } from '@lcm/client/client'
+import type { Save } from '@lcm/domain/save/save'
 import { moveWarning } from '@lcm/domain/session/session-move-request'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
@@ -32,7 +33,8 @@ async function move(id: string, options: MoveOptions, invoked: Invocation): Prom
   const { client } = await invoked.connect()
   const found = await findSession(client, id, signal)
   if (!options.yes) {
-    const warning = moveWarning(found, savedAtText(found, clock.now()))
+    const save = found.save.save_id === null ? null : await savedLast(client, found.save.save_id, signal)
+    const warning = moveWarning(found, save === null ? null : savedAtText(save, clock.now()))
     await confirmWarning({ name: found.id, expected: 'its id', warning, refusal: warning.slice(0, -1) }, invoked)
   }
   const session = await client.call('moveSession', {
@@ -45,5 +47,7 @@ async function move(id: string, options: MoveOptions, invoked: Invocation): Prom
   return settle({ client, item: session, settling, message }, options, invoked)
 }
 
-const savedAtText = ({ save }: LabletSession, nowMs: number): string | null =>
-  save.save_id === null || save.tried_at === null ? null : `${save.tried_at} (${distanceOf(save.tried_at, nowMs)})`
+const savedLast = (client: Client, id: string, signal: AbortSignal): Promise<Save | null> =>
+  unlessMissing(client.call('getSave', { params: { id }, signal }))
+
+const savedAtText = ({ created_at }: Save, nowMs: number): string => `${created_at} (${distanceOf(created_at, nowMs)})`
