@@ -4,6 +4,7 @@ import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
 import { FLEET_CONTROLLER_ROUTES, FLEET_ROUTES } from './fleet.ts'
 import { LAB_CONTROLLER_ROUTES, LAB_ROUTES } from './lab.ts'
+import { NOTIFICATION_ROUTES } from './notification.ts'
 import { PERSON_ROUTES } from './person.ts'
 import { QUOTA_ROUTES } from './quota.ts'
 import type { RouteSpec } from './route-spec.ts'
@@ -30,6 +31,7 @@ export const ROUTES = {
   ...LAB_ROUTES,
   ...PERSON_ROUTES,
   ...TOKEN_ROUTES,
+  ...NOTIFICATION_ROUTES,
   ...EVENT_ROUTES,
   ...ADMINISTRATION_ROUTES,
   ...WORKER_CONTROLLER_ROUTES,

@@ -25,6 +25,8 @@ import { keyReports, keyRing } from './keys/key-ring.ts'
 import type { SecretKeys } from './keys/secret-keys.ts'
 import { holdFleet } from './resources/fleet/change-fleet-scaling.ts'
 import { fleetMetrics } from './resources/fleet/fleet-metrics.ts'
+import { notifier } from './resources/notification/notifier.ts'
+import type { NotificationSetting } from './resources/notification/send-message.ts'
 import { recordSignIn, seedPeople } from './resources/person/record-people.ts'
 import { nextEpoch } from './resources/service/term-fencing.ts'
 import { seedTemplates } from './resources/template/commands.ts'
@@ -45,6 +47,8 @@ export interface ControlPlaneParts extends AccessSetting {
   readonly backup?: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
   /** Receiver of every change. */
   readonly webhook?: WebhookSetting
+  /** How notifications are sent; without it none are. */
+  readonly notifications?: NotificationSetting
   /** Whether `/metrics` needs no authentication. */
   readonly metricsPublic?: boolean
 }
@@ -79,11 +83,13 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
   const live = liveEvents(api, log)
   const events = limitStreams(eventStreams(api, live))
   const backup = parts.backup ?? refuseBackup
+  const { notifications: setting = NO_NOTIFICATIONS, publicUrl = null } = parts
+  const notify = notifier({ api, setting, publicUrl, log })
   const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
   return {
     dispatch: dispatcher({
       api,
-      handlers: handlers({ api, access, events, backup, simControl }),
+      handlers: handlers({ api, access, events, backup, simControl, notify: { setting, publicUrl } }),
       access,
       log,
       extra: extraRoutes({
@@ -92,7 +98,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
         version: parts.config.version,
         storeAnswers: () => responds(api, api.settings.get(SETTINGS_ID)),
         changesAreListed: () => responds(api, api.feed.position()),
-        fleetMetrics: () => fleetMetrics(api, events.openNow()),
+        fleetMetrics: async () => `${await fleetMetrics(api, events.openNow())}${notify.metrics()}`,
       }),
     }),
     access,
@@ -102,6 +108,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
       live.service,
       housekeeping(api, log, access.audit),
       ...(parts.secretKeys.file === null ? [keyReports(ringParts, keys)] : []),
+      ...(parts.notifications === undefined ? [] : [notify.service]),
       ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
     ],
     async seed(templates) {
@@ -112,6 +119,13 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
     nextEpoch: service => nextEpoch(api, service),
     holdFleet: async () => void (await holdFleet(api)),
   }
+}
+
+/** Targets can be edited and tested; nothing is sent. */
+const NO_NOTIFICATIONS: NotificationSetting = {
+  source: '/lcm',
+  fetch: async () => Promise.reject(new Error('notifications are off')),
+  sendEmail: null,
 }
 
 /** The store's own order if it has one, so that a single process needs nothing else; else the order of the change keys. */

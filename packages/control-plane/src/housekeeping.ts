@@ -6,6 +6,7 @@ import type { Api } from './api-context.ts'
 import { deleteExpiredRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
 import { listAll } from './resources/list-documents.ts'
+import { pruneNotifications } from './resources/notification/notification-commands.ts'
 import { finishMerges } from './resources/person/merge-people.ts'
 import { maintainSaves } from './resources/save/save-housekeeping.ts'
 import { deleteSilentInstances } from './resources/service/commands.ts'
@@ -55,6 +56,7 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
     await deleteExpired(api, api.browserSessions)
     await deleteExpired(api, api.loginCodes)
     await deleteSilentInstances(api)
+    await pruneNotifications(api)
     await deleteFinished(api, journal_retention_days)
   }
 

@@ -3,6 +3,7 @@ import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { Fence } from '@lcm/domain/fencing'
 import { Instant } from '@lcm/domain/instant'
 import { Save } from '@lcm/domain/save/save'
+import { Notification, NotificationTarget, TargetHealth } from '@lcm/domain/notification/notification-target'
 import { Token } from '@lcm/domain/token'
 import { z } from 'zod'
 
@@ -121,12 +122,28 @@ export const BrowserSession = z.object({
 })
 export type BrowserSession = z.infer<typeof BrowserSession>
 
-/** Progress of the webhook and the replica that delivers to it. */
-export const WebhookState = z.object({
-  id: z.literal('webhook'),
+/** Progress of what one replica at a time reads from the feed: the webhook, or the notifications. */
+export const FeedReader = z.object({
+  id: z.enum(['webhook', 'notifications']),
   version: z.int().positive(),
   /** Everything up to here was delivered or dropped. */
   position: z.string(),
   lease: z.object({ holder: z.string(), until: Instant }).nullable(),
 })
-export type WebhookState = z.infer<typeof WebhookState>
+export type FeedReader = z.infer<typeof FeedReader>
+
+/** A target with the reference of its sealed address. */
+export const StoredTarget = NotificationTarget.extend({ secret_refs: z.record(z.string(), z.string()) })
+export type StoredTarget = z.infer<typeof StoredTarget>
+
+/** Apart from its target, so that a delivery does not change the version that an operator edits. */
+export const StoredTargetHealth = TargetHealth.extend({ id: z.string(), version: z.int().positive() })
+export type StoredTargetHealth = z.infer<typeof StoredTargetHealth>
+
+/** A notification with the notices that it tells, so that none is told twice. */
+export const StoredNotification = Notification.extend({
+  /** Unique: another replica that writes the same notification fails. */
+  key: z.string(),
+  notices: z.array(z.object({ key: z.string(), subject: z.string(), group: z.string(), gravity: z.number() })),
+})
+export type StoredNotification = z.infer<typeof StoredNotification>

@@ -20,14 +20,17 @@ import type { ApiParts } from './api-dependencies.ts'
 import { keyIdIn } from './crypto.ts'
 import {
   BrowserSession,
+  FeedReader,
   IdempotentRequest,
   KeyRingState,
   LoginCode,
   Secret,
   StoredDefinition,
   StoredSave,
+  StoredNotification,
+  StoredTarget,
+  StoredTargetHealth,
   StoredToken,
-  WebhookState,
 } from './internal-documents.ts'
 import { definitionFor, narrowSettings, narrowTemplate, sessionFor, withoutQuery } from './narrow-view.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
@@ -266,7 +269,23 @@ export const RESOURCES = {
       ...(provider === null || provider.sid === null ? {} : { provider_sid: provider.sid }),
     }),
   }),
-  webhooks: internal('webhook', { schema: WebhookState }),
+  /** Named after the first of them in every store. */
+  feedReaders: internal('webhook', { schema: FeedReader }),
+  notificationTargets: internal('notification_target', {
+    schema: StoredTarget,
+    unique: { name: target => target.name },
+  }),
+  targetHealth: internal('target_health', { schema: StoredTargetHealth }),
+  notifications: internal('notification', {
+    schema: StoredNotification,
+    unique: { key: notification => notification.key },
+    facets: ({ status, target_id }) => ({
+      status,
+      target_id,
+      ...(status === 'QUEUED' ? { queue: target_id } : {}),
+      ...(status === 'DEAD' ? { dead: target_id } : {}),
+    }),
+  }),
 }
 
 export type CollectionName = keyof typeof RESOURCES

@@ -1,4 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker'
+import type { StoredNotification, StoredTarget } from '@lcm/control-plane/internal-documents'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { HEALTHY } from '@lcm/domain/health'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
@@ -250,5 +251,51 @@ export const aLabRecord = (more: Partial<LabRecord> = {}): LabRecord => ({
   last_seen_at: THEN,
   applied_keys: [],
   fence: {},
+  ...more,
+})
+
+/** Receives everything at a webhook. */
+export const aTarget = (more: Partial<StoredTarget> = {}): StoredTarget => ({
+  id: 'nt-5k1r2m3n8pq4t',
+  version: 1,
+  created_at: THEN,
+  updated_at: THEN,
+  name: 'operators',
+  type: 'webhook',
+  kinds: [],
+  min_severity: 'info',
+  definitions: [],
+  owners: [],
+  to: [],
+  to_owner: false,
+  url_host: 'hooks.example.com',
+  is_signed: false,
+  secret_refs: {},
+  ...more,
+})
+
+export const aNotification = (more: Partial<StoredNotification> = {}): StoredNotification => ({
+  id: 'no-5k1r2m3n8pq4t',
+  version: 1,
+  created_at: THEN,
+  updated_at: THEN,
+  target_id: 'nt-5k1r2m3n8pq4t',
+  target_name: 'operators',
+  target_type: 'webhook',
+  owner: null,
+  kind: 'session_ready',
+  severity: 'info',
+  is_resolved: false,
+  title: 'Lab two-routers of Ann is ready until 04:04 UTC',
+  lines: [],
+  link: null,
+  subjects: ['session:ls-1'],
+  status: 'DEAD',
+  attempts: 1,
+  next_attempt_at: THEN,
+  last_error: 'status 410',
+  delivered_at: null,
+  key: 'one',
+  notices: [],
   ...more,
 })

@@ -15,6 +15,8 @@ const TAGS: Readonly<Record<string, string>> = {
   services: 'The services of LCM: replicas, leaders and terms.',
   settings: 'Settings that can be changed at run time.',
   'license-leaks': 'Licenses that were not returned before their machine was lost.',
+  'notification-targets': 'Where LCM sends notifications: webhooks, Slack, email.',
+  notifications: 'Messages to those targets and the state of their delivery.',
   audit: 'The log of changes that callers made.',
   people: 'People: the owners of sessions, tokens and sign-ins.',
   tokens: 'API tokens.',

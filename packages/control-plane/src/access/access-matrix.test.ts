@@ -9,10 +9,12 @@ import { aControlPlane, storedDefinition } from '@lcm/testkit/a-control-plane'
 import {
   aDefinition,
   aLabRecord,
+  aNotification,
   anAttempt,
   aSave,
   aServingWorker,
   aSession,
+  aTarget,
   aTemplate,
 } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
@@ -63,6 +65,8 @@ async function aPlane() {
   const leak = { worker_id: WORKER, worker_name: 'training-1', udi: null, hostname: null, product: null }
   const open = { at, reason: textReason('lost'), resolved_at: null, resolved_by: null }
   await plane.put('leaks', { ...stamps, id: 'll-5k1r2m3n8pq4t', ...leak, ...open })
+  await plane.put('notificationTargets', aTarget())
+  await plane.put('notifications', aNotification())
   await plane.put('quotas', { ...stamps, id: OWNER.id, given: {}, ledger: {} })
   const bearer = { name: 'ci', role: 'user', person_id: null, service: null, expires_at: null, hash: 'none' } as const
   await plane.put('tokens', { ...stamps, id: 'tk-5k1r2m3n8pq4t', ...bearer })

@@ -38,6 +38,10 @@ import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
+import { discardNotification, retryNotification } from '../resources/notification/notification-commands.ts'
+import { getTarget, listNotifications, listTargets, targetView } from '../resources/notification/queries.ts'
+import type { NotificationSetting } from '../resources/notification/send-message.ts'
+import { createTarget, deleteTarget, patchTarget, testTarget } from '../resources/notification/target-commands.ts'
 import { createPerson, invitedPerson, patchPerson, removePerson, revokePerson } from '../resources/person/commands.ts'
 import { mergePerson } from '../resources/person/merge-people.ts'
 import { getPerson, listPeople } from '../resources/person/queries.ts'
@@ -106,6 +110,7 @@ export interface HandlerParts {
   readonly events: EventStreams
   /** Reads a consistent copy of the store; refuses where the store has its own backup tools. */
   readonly backup: MakeBackup
+  readonly notify: { readonly setting: NotificationSetting; readonly publicUrl: string | null }
   /** Path of the simulator's control API; null without a simulator. */
   readonly simControl: typeof SIM_CONTROL_PATH | null
 }
@@ -120,6 +125,7 @@ export function handlers(parts: HandlerParts): Handlers {
     ...sessionHandlers(api),
     ...labHandlers(api),
     ...personHandlers(parts),
+    ...notificationHandlers(parts),
     ...systemHandlers(parts),
     ...workerControllerHandlers(api),
     ...labletControllerHandlers(api),
@@ -304,6 +310,19 @@ const systemHandlers = ({ api, events, backup, simControl }: HandlerParts) =>
   }) satisfies Partial<HandlerMap>
 
 /** Routes of the worker-controller and the resource-scheduler. */
+const notificationHandlers = ({ api, notify }: HandlerParts) =>
+  ({
+    listNotificationTargets: json(request => listTargets(api, request)),
+    createNotificationTarget: created(request => createTarget(api, request)),
+    getNotificationTarget: json(async ({ params }) => targetView(api, await getTarget(api, params.id))),
+    patchNotificationTarget: json(request => patchTarget(api, request)),
+    deleteNotificationTarget: empty(request => deleteTarget(api, request)),
+    testNotificationTarget: json(request => testTarget(api, notify, request)),
+    listNotifications: json(request => listNotifications(api, request)),
+    retryNotification: json(request => retryNotification(api, request)),
+    deleteNotification: empty(request => discardNotification(api, request)),
+  }) satisfies Partial<HandlerMap>
+
 const workerControllerHandlers = (api: Api) => {
   const reads = secretReads(api)
   const view = async (changed: Promise<Worker>) => workerView(api, await changed)

@@ -4,8 +4,8 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { PositionedChange } from '@lcm/store/store'
 import type { Api } from '../../api-context.ts'
 import { eventOf } from '../events.ts'
+import { type FeedLease, feedLease, RENEW_MS } from '../feed/feed-lease.ts'
 import { followChanges } from '../feed/follow-changes.ts'
-import { RENEW_MS, type WebhookLease, webhookLease } from './webhook-lease.ts'
 import { type Post, type WebhookSetting, webhookPost } from './webhook-post.ts'
 
 /** Interval at which a standby replica tries to acquire the lease. */
@@ -17,7 +17,7 @@ interface Sender {
   readonly clock: Clock
   readonly log: Logger
   readonly post: Post
-  readonly lease: WebhookLease
+  readonly lease: FeedLease
 }
 
 /**
@@ -28,7 +28,7 @@ export function webhook(api: Api, setting: WebhookSetting, logger: Logger): Host
   const { clock, feed, store } = api
   const log = logger.child({ webhook: new URL(setting.url).host })
   const holder = Buffer.from(api.randomBytes(8)).toString('hex')
-  const lease = webhookLease({ store, feed, clock, holder })
+  const lease = feedLease({ id: 'webhook', store, feed, clock, holder })
   const sender = { clock, log, lease, post: webhookPost(setting, clock) }
 
   /** False when this replica has lost the lease, or stops. */

@@ -14,7 +14,7 @@ const REF_BYTES = 12
 const PAGE = 100
 
 /** Purpose of a secret. */
-type Purpose = 'license_token' | 'cml_login' | 'user_data'
+type Purpose = 'license_token' | 'cml_login' | 'user_data' | 'target_address'
 
 /** A secret of a resource. A new secret never overwrites an older one; the document names the current one. */
 interface SecretKey {

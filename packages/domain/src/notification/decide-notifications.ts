@@ -1,0 +1,181 @@
+import { toMs } from '../instant.ts'
+import { type Notice, type Subject, subjectKey } from './notice.ts'
+import { type Notification, type NotificationKind, type NotificationTarget, SEVERITIES } from './notification-target.ts'
+
+/** Notices of one group within this time become one notification, and a problem that is over before is not told. */
+export const FOLD_MS = 30_000
+/** A problem is over once nothing was wrong for this long: what fails again meanwhile is the same problem. */
+export const RESOLVED_MS = 2 * 60_000
+/** An older event is no news. */
+export const EVENT_MS_MAX = 24 * 60 * 60_000
+
+/** Problems of one family replace each other: a session that is down is told as degraded no more. */
+type Family = 'health' | 'capacity'
+const FAMILIES = ['health', 'capacity'] as const
+const familyOf = (kind: NotificationKind): Family => (kind === 'capacity_short' ? 'capacity' : 'health')
+
+/** A resource as it is now, with what it says since when. */
+export interface KnownSubject {
+  readonly subject: Subject
+  readonly notices: readonly (Notice & { readonly seenAtMs: number })[]
+  /** Since when it has no problem of that family; null while it has one. */
+  readonly clearSinceMs: Readonly<Record<Family, number | null>>
+  /** Problems of a resource that is gone are not resolved. */
+  readonly isOver: boolean
+}
+
+/** The subject after its record was read again. */
+export function seen(
+  before: KnownSubject | undefined,
+  now: { readonly subject: Subject; readonly notices: readonly Notice[]; readonly isOver: boolean },
+  nowMs: number,
+): KnownSubject {
+  const known = new Map(before?.notices.map(({ key, seenAtMs }) => [key, seenAtMs]))
+  const clearSince = (family: Family): number | null => {
+    const isTroubled = now.notices.some(({ gravity, kind }) => gravity > 0 && familyOf(kind) === family)
+    return isTroubled ? null : (before?.clearSinceMs[family] ?? nowMs)
+  }
+  return {
+    ...now,
+    notices: now.notices.map(notice => ({ ...notice, seenAtMs: known.get(notice.key) ?? nowMs })),
+    clearSinceMs: { health: clearSince('health'), capacity: clearSince('capacity') },
+  }
+}
+
+/** A notice in a stored notification, so that nobody is told twice. */
+export interface ToldNotice {
+  readonly key: string
+  readonly subject: string
+  readonly group: string
+  readonly gravity: number
+}
+
+type Stored = Pick<Notification, 'owner' | 'kind' | 'created_at' | 'is_resolved'> & {
+  readonly notices: readonly ToldNotice[]
+}
+
+interface OpenProblem extends ToldNotice {
+  readonly kind: NotificationKind
+  readonly toldAtMs: number
+}
+
+/** What one target was told: notices, and the problems that are not resolved yet. */
+export interface Told {
+  readonly keys: Set<string>
+  readonly open: Map<string, OpenProblem>
+}
+export const nothingTold = (): Told => ({ keys: new Set(), open: new Map() })
+
+const toldKey = (owner: string | null, key: string): string => JSON.stringify([owner, key])
+const openKey = (owner: string | null, subject: string, family: Family): string =>
+  JSON.stringify([owner, subject, family])
+
+/** Adds a stored notification, oldest first. */
+export function noteTold({ keys, open }: Told, { owner, kind, created_at, is_resolved, notices }: Stored): void {
+  for (const notice of notices) {
+    keys.add(toldKey(owner, notice.key))
+    const problem = openKey(owner, notice.subject, familyOf(kind))
+    if (is_resolved) open.delete(problem)
+    else if (notice.gravity > 0) open.set(problem, { ...notice, kind, toldAtMs: toMs(created_at) })
+    else if (kind === 'session_ready')
+      for (const family of FAMILIES) open.delete(openKey(owner, notice.subject, family))
+  }
+}
+
+/** A notification to write: what one recipient of a target is told at once. */
+export interface Draft {
+  /** The owner that it is addressed to; null for the addresses of the target. */
+  readonly owner: string | null
+  readonly kind: NotificationKind
+  readonly is_resolved: boolean
+  readonly notices: readonly Notice[]
+}
+
+interface Asked {
+  readonly target: NotificationTarget
+  readonly subjects: Iterable<KnownSubject>
+  readonly told: Told
+  readonly nowMs: number
+}
+
+interface Group extends Draft {
+  readonly notices: Notice[]
+  isDue: boolean
+}
+
+/** What a target must be told now: what is known of all resources, less what it was told. */
+export function decideNotifications({ target, subjects, told, nowMs }: Asked): Draft[] {
+  const groups = new Map<string, Group>()
+  const add = (draft: Omit<Draft, 'notices'>, notice: Notice, isDue: boolean): void => {
+    const key = JSON.stringify([draft.owner, draft.is_resolved, notice.group])
+    const group = groups.get(key) ?? { ...draft, notices: [], isDue: false }
+    group.notices.push(notice)
+    group.isDue ||= isDue
+    groups.set(key, group)
+  }
+  for (const known of subjects) {
+    if (!concerns(target, known.subject)) continue
+    for (const owner of recipientsOf(target, known.subject)) {
+      for (const notice of known.notices) {
+        if (!isNews({ target, told, nowMs }, owner, notice)) continue
+        add({ owner, kind: notice.kind, is_resolved: false }, notice, notice.seenAtMs + FOLD_MS <= nowMs)
+      }
+      for (const { notice, clearMs } of resolvedOf({ target, told, nowMs }, owner, known))
+        add({ owner, kind: notice.kind, is_resolved: true }, notice, clearMs >= RESOLVED_MS)
+    }
+  }
+  return [...groups.values()].filter(({ isDue }) => isDue).map(({ isDue: _, ...draft }) => draft)
+}
+
+/** Workers and licenses belong to no definition and no owner. */
+function concerns({ definitions, owners }: NotificationTarget, subject: Subject): boolean {
+  if (subject.kind !== 'session') return definitions.length === 0 && owners.length === 0
+  const isListed = (list: readonly string[], value: string) => list.length === 0 || list.includes(value)
+  return isListed(definitions, subject.definition) && isListed(owners, subject.owner)
+}
+
+function recipientsOf({ type, to, to_owner }: NotificationTarget, subject: Subject): (string | null)[] {
+  if (type !== 'email') return [null]
+  const owner = to_owner && subject.kind === 'session' ? [subject.owner] : []
+  return to.length === 0 ? owner : [null, ...owner]
+}
+
+type Judging = Omit<Asked, 'subjects'>
+
+/** Whether the target wants it at all. */
+const isWanted = ({ kinds, min_severity }: NotificationTarget, { kind, severity }: Notice): boolean =>
+  (kinds.length === 0 || kinds.includes(kind)) && SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(min_severity)
+
+function isNews({ target, told, nowMs }: Judging, owner: string | null, notice: Notice): boolean {
+  if (!isWanted(target, notice) || notice.dueAtMs > nowMs || told.keys.has(toldKey(owner, notice.key))) return false
+  if (notice.gravity === 0) return isRecent(target, notice, nowMs)
+  const open = told.open.get(openKey(owner, subjectKey(notice.subject), familyOf(notice.kind)))
+  return open === undefined || notice.gravity > open.gravity
+}
+
+/** Events before the target was changed were not for it; problems that last are. */
+function isRecent({ updated_at }: NotificationTarget, { kind, at, subject }: Notice, nowMs: number): boolean {
+  if (at < updated_at || nowMs - toMs(at) > EVENT_MS_MAX) return false
+  return kind !== 'session_ends_soon' || subject.kind !== 'session' || nowMs < toMs(subject.end)
+}
+
+function* resolvedOf(
+  { target, told, nowMs }: Judging,
+  owner: string | null,
+  { subject, notices, clearSinceMs, isOver }: KnownSubject,
+): Iterable<{ readonly notice: Notice; readonly clearMs: number }> {
+  for (const family of isOver ? [] : FAMILIES) {
+    const open = told.open.get(openKey(owner, subjectKey(subject), family))
+    const since = clearSinceMs[family]
+    if (open === undefined || since === null || nowMs - since < RESOLVED_MS - FOLD_MS) continue
+    // A lab that is ready again says more than that the problem is over.
+    const isReady = notices.some(
+      each => each.kind === 'session_ready' && toMs(each.at) > open.toldAtMs && isWanted(target, each),
+    )
+    if (isReady) continue
+    const resolution = { key: `resolved ${open.key}`, group: `resolved ${open.group}`, kind: open.kind }
+    yield { notice: { ...EVENT, ...resolution, subject, at: target.updated_at }, clearMs: nowMs - since }
+  }
+}
+
+const EVENT = { severity: 'info', gravity: 0, dueAtMs: 0, cause: null, fix: null, hadLab: true } as const

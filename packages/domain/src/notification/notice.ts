@@ -1,0 +1,165 @@
+import { affectedSessions } from '../fleet/affected-sessions.ts'
+import type { LicenseLeak } from '../fleet/license-leak.ts'
+import { type Instant, toInstant, toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
+import type { LabletSession } from '../session/lablet-session.ts'
+import { lostSession } from '../session/lost-session.ts'
+import { movedAt } from '../session/session-health.ts'
+import type { Worker } from '../worker/worker.ts'
+import { workerHealth } from '../worker/worker-health.ts'
+import type { NotificationKind, Severity } from './notification-target.ts'
+
+export const ENDS_SOON_MS = 10 * 60_000
+
+/** What people recognize of the resource that a notice is about. */
+export type Subject =
+  | {
+      readonly kind: 'session'
+      readonly id: string
+      readonly lab: string
+      readonly definition: string
+      readonly owner: string
+      readonly owner_name: string
+      readonly end: Instant
+    }
+  | { readonly kind: 'worker'; readonly id: string; readonly name: string }
+  | { readonly kind: 'license_leak'; readonly id: string; readonly worker_name: string }
+
+export const subjectKey = ({ kind, id }: Subject): string => `${kind}:${id}`
+
+/** One thing to tell about one resource. */
+export interface Notice {
+  /** The same for the same thing, whoever reads the record. */
+  readonly key: string
+  readonly kind: NotificationKind
+  readonly severity: Severity
+  readonly subject: Subject
+  /** Notices of one group become one notification. */
+  readonly group: string
+  /** 0 for an event; a problem that lasts has 1, or 2 if the resource can't be used. */
+  readonly gravity: 0 | 1 | 2
+  readonly at: Instant
+  /** Before this time it must not be told. */
+  readonly dueAtMs: number
+  readonly cause: Reason | null
+  /** What an operator can do; its commands are not for owners. */
+  readonly fix: Reason | null
+  /** Whether the session had a lab before. */
+  readonly hadLab: boolean
+}
+
+type Given = Pick<Notice, 'kind' | 'severity' | 'group' | 'at'> & Partial<Notice>
+
+/** Everything that the record of a session says people should know. `lab` is the title of its definition. */
+export function sessionNotices(session: LabletSession, lab: string): Notice[] {
+  const subject = subjectOf(session, lab)
+  const make = (given: Given, of: string): Notice => noticeOf(subject, given, of)
+  const lost = lostSession(session)
+  if (lost !== null) {
+    const { at, because: cause } = lost
+    const group = `${lost.hadLab} ${cause.code} ${worker(session)}`
+    return [make({ kind: 'session_lost', severity: 'critical', group, at, cause, hadLab: lost.hadLab }, at)]
+  }
+  if (session.desired_status === 'TERMINATED') return []
+  return [...eventsOf(session, make), ...problemsOf(session, make)]
+}
+
+const worker = ({ worker_id }: LabletSession): string => worker_id ?? ''
+
+const subjectOf = (session: LabletSession, lab: string): Subject => ({
+  kind: 'session',
+  id: session.id,
+  lab,
+  definition: session.definition.name,
+  owner: session.owner,
+  owner_name: session.owner_name === '' ? session.owner : session.owner_name,
+  end: session.timeslot.end,
+})
+
+const noticeOf = (subject: Subject, given: Given, of: string): Notice => ({
+  key: `${given.kind} ${subjectKey(subject)} ${of}`,
+  subject,
+  gravity: 0,
+  dueAtMs: 0,
+  cause: null,
+  fix: null,
+  hadLab: true,
+  ...given,
+  group: `${given.kind} ${given.group}`,
+})
+
+function eventsOf(session: LabletSession, make: (given: Given, of: string) => Notice): Notice[] {
+  const { status, state_history, timeslot, definition } = session
+  const notices: Notice[] = []
+  const moved = state_history.findLast(({ from, to }) => to === 'PENDING' && (from === 'READY' || from === 'RUNNING'))
+  if (moved !== undefined) {
+    const cause = rootOf(moved.because)
+    const group = `${cause.code} ${JSON.stringify(cause.params)}`
+    notices.push(make({ kind: 'session_moved', severity: 'warning', group, at: moved.at, cause }, moved.at))
+  }
+  if (status !== 'READY' && status !== 'RUNNING') return notices
+  const ready = state_history.findLast(({ to }) => to === 'READY')
+  if (ready !== undefined) {
+    const hadLab = moved !== undefined
+    const group = `${hadLab} ${definition.name}`
+    notices.push(make({ kind: 'session_ready', severity: 'info', group, at: ready.at, hadLab }, ready.at))
+  }
+  const { start, end } = timeslot
+  const dueAtMs = toMs(end) - ENDS_SOON_MS
+  if (dueAtMs > toMs(start)) {
+    const group = `${definition.name} ${end}`
+    const at = toInstant(dueAtMs)
+    notices.push(make({ kind: 'session_ends_soon', severity: 'info', group, at, dueAtMs }, end))
+  }
+  return notices
+}
+
+/** The cause of a move, without the sentence around it. */
+function rootOf(because: Reason): Reason {
+  const { cause } = because.params
+  return because.code === 'session_moved' && typeof cause === 'object' && cause !== null ? (cause as Reason) : because
+}
+
+function problemsOf(session: LabletSession, make: (given: Given, of: string) => Notice): Notice[] {
+  const [group] = affectedSessions([session])
+  const [affected] = group?.sessions ?? []
+  if (group === undefined || affected === undefined) return []
+  // A session that is being moved has said so already.
+  const isMoving = group.cause.code === 'session_starts_elsewhere' || group.cause.code === 'waiting_for_placement'
+  if (isMoving && movedAt(session) !== null) return []
+  const isDown = group.health === 'DOWN'
+  const placed = isDown ? 'session_down' : 'session_degraded'
+  const given: Given = {
+    kind: session.status === 'PENDING' ? 'capacity_short' : placed,
+    severity: isDown ? 'critical' : 'warning',
+    group: group.key,
+    gravity: isDown ? 2 : 1,
+    at: affected.since,
+    cause: group.cause,
+    fix: group.fix,
+  }
+  return [make(given, `${given.gravity} ${given.at}`)]
+}
+
+/** A worker that people notice: it failed, can't start, or its CML does not answer. */
+export function workerNotices(record: Worker): Notice[] {
+  const { status, reason: cause, since } = workerHealth(record)
+  if (status !== 'DOWN' || since === null) return []
+  const subject: Subject = { kind: 'worker', id: record.id, name: record.name }
+  const fix = reason('fix_worker', { worker: record.name })
+  return [
+    noticeOf(
+      subject,
+      { kind: 'worker_failed', severity: 'critical', group: '', gravity: 2, at: since, cause, fix },
+      since,
+    ),
+  ]
+}
+
+export function leakNotices(leak: LicenseLeak): Notice[] {
+  if (leak.resolved_at !== null) return []
+  const subject: Subject = { kind: 'license_leak', id: leak.id, worker_name: leak.worker_name }
+  return [
+    noticeOf(subject, { kind: 'license_leak', severity: 'warning', group: '', at: leak.at, cause: leak.reason }, ''),
+  ]
+}

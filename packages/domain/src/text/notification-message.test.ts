@@ -1,0 +1,153 @@
+import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
+import { describe, expect, it } from 'vitest'
+import { LicenseLeak } from '../fleet/license-leak.ts'
+import { degraded, down } from '../health.ts'
+import { toMs } from '../instant.ts'
+import { leakNotices, type Notice, sessionNotices, workerNotices } from '../notification/notice.ts'
+import type { NotificationKind } from '../notification/notification-target.ts'
+import { reason, textReason } from '../reason.ts'
+import type { LabletSession } from '../session/lablet-session.ts'
+import { emailText, slackBody } from './notification-formats.ts'
+import { notificationMessage } from './notification-message.ts'
+import { MESSAGES } from './testing/notification-messages.ts'
+
+const AT = '2026-01-02T09:00:00.000Z'
+const context = { publicUrl: 'https://lcm.example.com/', nowMs: toMs(AT) }
+const slot = { start: AT, end: '2026-01-02T11:00:00.000Z' }
+const ready = { from: 'INSTANTIATING', to: 'READY', at: AT, because: reason('lab_ready') } as const
+const stopped = reason('lab_down', { worker: 'metal-1', status: 'STOPPED', restarting: true })
+const gone = reason('worker_status', { worker: 'metal-1', status: 'TERMINATED' })
+const move = { from: 'RUNNING', to: 'PENDING', at: AT, because: reason('session_moved', { cause: gone }) } as const
+const limit = reason('region_worker_limit', { region: 'us-east-1', limit: 2 })
+
+const EXAMPLES: Partial<Record<NotificationKind, Partial<LabletSession>>> = {
+  session_ready: { status: 'READY', state_history: [ready] },
+  session_degraded: {
+    status: 'RUNNING',
+    health: degraded(reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' }), AT),
+  },
+  session_down: { status: 'RUNNING', health: down(stopped, AT) },
+  session_moved: {
+    status: 'PENDING',
+    state_history: [ready, move],
+    health: down(reason('session_starts_elsewhere'), AT),
+  },
+  session_lost: {
+    status: 'STOPPING',
+    state_history: [ready, { from: 'RUNNING', to: 'STOPPING', at: AT, because: gone }],
+  },
+  session_ends_soon: { status: 'RUNNING' },
+  capacity_short: { status: 'PENDING', waiting_reason: limit, health: down(limit, AT) },
+}
+
+function noticesOf(kind: NotificationKind, more: Partial<LabletSession> = {}): Notice[] {
+  const session = aSession({ timeslot: slot, ...EXAMPLES[kind], ...more })
+  return sessionNotices(session, 'OSPF basics').filter(notice => notice.kind === kind)
+}
+
+const textOf = (
+  kind: NotificationKind,
+  notices: readonly Notice[],
+  owner: string | null = null,
+  is_resolved = false,
+) => {
+  const { title, lines, link } = notificationMessage({ owner, kind, is_resolved, notices }, context)
+  return [title, ...lines, link].join('\n')
+}
+
+const expectMessage = (text: string, name: string) => expect(text).toBe(MESSAGES[name])
+
+describe('a message', () => {
+  it.each(Object.keys(EXAMPLES) as NotificationKind[])('about %s', kind => {
+    const one = noticesOf(kind)
+    const class_ = ['Ann', 'Bob', 'Eve'].flatMap((owner_name, n) => noticesOf(kind, { id: `ls-${n}`, owner_name }))
+    expect([one.length, class_.length]).toEqual([1, 3])
+    expectMessage([textOf(kind, one, 'ann'), textOf(kind, one), textOf(kind, class_)].join('\n\n'), `about ${kind}`)
+  })
+
+  it('about workers', () => {
+    const failed = (name: string) => workerNotices({ ...aServingWorker({ id: `w-${name}`, name }), status: 'FAILED' })
+    const one = failed('metal-1')
+    const two = [...one, ...failed('metal-2')]
+    const texts = [textOf('worker_failed', one), textOf('worker_failed', two), textOf('worker_failed', one, null, true)]
+    expectMessage(texts.join('\n\n'), 'about workers')
+  })
+
+  it('about licenses', () => {
+    const leak = LicenseLeak.parse({
+      id: 'll-1',
+      version: 1,
+      created_at: AT,
+      updated_at: AT,
+      worker_id: 'w-1',
+      worker_name: 'metal-1',
+      udi: null,
+      hostname: null,
+      product: null,
+      at: AT,
+      reason: textReason('its machine was terminated outside LCM'),
+      resolved_at: null,
+      resolved_by: null,
+    })
+    const one = leakNotices(leak)
+    const two = [...one, ...leakNotices({ ...leak, id: 'll-2', worker_name: 'metal-2' })]
+    expectMessage(`${textOf('license_leak', one)}\n\n${textOf('license_leak', two)}`, 'about licenses')
+  })
+
+  it('about what is over', () => {
+    const resolved = (kind: NotificationKind, count: number, owner: string | null = null) =>
+      textOf(kind, Array.from({ length: count }, (_, n) => noticesOf(kind, { id: `ls-${n}` })).flat(), owner, true)
+    const texts = [1, 20].flatMap(count => [resolved('session_down', count), resolved('capacity_short', count)])
+    expectMessage(
+      [...texts, resolved('session_down', 1, 'ann'), resolved('capacity_short', 1, 'ann')].join('\n\n'),
+      'about what is over',
+    )
+  })
+
+  it('says when a lab is ready again on another server', () => {
+    const again = noticesOf('session_ready', {
+      state_history: [ready, move, { ...ready, at: '2026-01-02T09:10:00.000Z' }],
+    })
+    expectMessage(textOf('session_ready', again, 'ann'), 'says when a lab is ready again on another server')
+  })
+
+  it('says when a lab never started', () => {
+    const end = { from: 'PENDING', to: 'EXPIRED', at: AT, because: reason('timeslot_over') } as const
+    const lost = noticesOf('session_lost', { status: 'EXPIRED', state_history: [end] })
+    expectMessage(textOf('session_lost', lost, 'ann'), 'says when a lab never started')
+  })
+
+  it('names the day of another day', () => {
+    const late = noticesOf('session_ready', { timeslot: { start: AT, end: '2026-01-03T01:30:00.000Z' } })
+    expect(textOf('session_ready', late, 'ann')).toContain('is ready until 01:30 UTC on Jan 3')
+  })
+
+  it('shortens a long list and says so', () => {
+    const many = Array.from({ length: 60 }, (_, n) => noticesOf('session_down', { id: `ls-${n}` })).flat()
+    expect(textOf('session_down', many)).toContain('\nand 10 more\n')
+  })
+
+  it('to an owner has no command and names nobody else', () => {
+    for (const kind of Object.keys(EXAMPLES) as NotificationKind[]) {
+      const text = textOf(kind, noticesOf(kind), 'ann')
+      expect(text, kind).not.toMatch(/`|max_workers|Ann/)
+    }
+  })
+})
+
+it('has no markup and no line breaks of the names in it', () => {
+  const owner_name = '<!channel> *Ann*\r\nBcc: eve@example.com'
+  const notices = noticesOf('session_ready', { owner_name })
+  const message = notificationMessage({ owner: null, kind: 'session_ready', is_resolved: false, notices }, context)
+  expect(message.title).toBe('Lab OSPF basics of <!channel> *Ann* Bcc: eve@example.com is ready until 11:00 UTC')
+  expect(slackBody(message)).toEqual({
+    text:
+      'Lab OSPF basics of &lt;!channel&gt; *Ann* Bcc: eve@example.com is ready until 11:00 UTC\n' +
+      '<https://lcm.example.com/#/sessions/ls-1|Open in LCM>',
+    mrkdwn: false,
+  })
+  const { subject, html } = emailText(message)
+  expect(subject).not.toMatch(/[\r\n]/)
+  expect(html).toContain('&lt;!channel&gt;')
+  expect(html).not.toContain('<!')
+})
