@@ -25,6 +25,7 @@ import { assetFolder } from './files/asset-folder.ts'
 import { readRegionsFile, regionsFrom } from './files/regions-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { listen, served, urlWithTls } from './listen.ts'
+import { notificationsOf } from './outbound/notification-setting.ts'
 import { webhookOf } from './outbound/webhook-setting.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import { StartupError } from './startup-error.ts'
@@ -122,12 +123,13 @@ async function onceThere<T>(work: () => Promise<T>, { readiness, log, ending, on
 
 /** Reads the files named in the environment, which must be valid before the start continues. */
 function readFiles(env: ApiEnvironment, log: Logger) {
+  const source = ['/lcm', ...hostOf(env)].join('/')
   const regionFacts = readRegionsFile(env.AWS_REGIONS_CONFIG_PATH)
   return {
     regionFacts,
     regions: regionsFrom(env.AWS_REGION, regionFacts),
     adminToken: bootstrapToken(env),
-    webhook: webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
+    outgoing: { ...webhookOf(env, source), notifications: notificationsOf(env, source) },
     templates: readTemplateFiles(assetFolder('deploy', 'templates'), log),
   }
 }
@@ -167,7 +169,7 @@ function openPlane(parts: PlaneParts): ControlPlane {
   const secretKeys = givenKeys(secretKeysOf(env.LCM_SECRET_KEY))
   return controlPlane({
     ...backupOf({ env, log, store, secretKeys }),
-    ...parts.webhook,
+    ...parts.outgoing,
     store: watchedStore(store, silent),
     log,
     clock: systemClock,

@@ -50,6 +50,7 @@ import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, refuseTakenPort, served, urlWithTls } from './listen.ts'
 import { contentSourcesOf } from './outbound/content-setting.ts'
+import { notificationsOf } from './outbound/notification-setting.ts'
 import { webhookOf } from './outbound/webhook-setting.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import { openStore, prepared, watchedStore } from './stores.ts'
@@ -250,6 +251,7 @@ function openControlPlane(
   return controlPlane({
     ...(backup === null ? {} : { backup }),
     ...webhookOf(env, `/lcm/${folder.fleetId}`),
+    notifications: notificationsOf(env, `/lcm/${folder.fleetId}`),
     store: watchedStore(store, silent),
     log,
     clock: systemClock,

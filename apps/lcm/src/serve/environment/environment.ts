@@ -1,6 +1,7 @@
 import type { OidcConfig } from '@lcm/control-plane/access/identity-provider'
 import { LOG_LEVELS } from '@lcm/controllers/kit/pino-logger'
 import { GivenSettings } from '@lcm/domain/fleet/settings'
+import { PersonEmail } from '@lcm/domain/person'
 import { z } from 'zod'
 import { StartupError } from '../startup-error.ts'
 import { type Env, read, readNamedFile, variablesOf } from './read-environment.ts'
@@ -14,6 +15,7 @@ import {
   secondsFrom,
   secretKeys,
   setting,
+  smtpUrl,
   url,
   whole,
   wholeSecondsFrom,
@@ -89,9 +91,12 @@ export function settingsEnvironment(env: Env): GivenSettings {
   )
 }
 
+/** Where changes and notifications are sent. */
 const WEBHOOK = {
   LCM_WEBHOOK_URL: url.optional(),
   LCM_WEBHOOK_TOKEN_FILE: file,
+  LCM_SMTP_URL: smtpUrl.optional(),
+  LCM_SMTP_FROM: PersonEmail.optional(),
 }
 
 /** Hosts outside LCM that may have addresses that are not public. */
@@ -285,6 +290,9 @@ function halfGiven(given: Env): string[] {
     ...(ca === undefined && (cert ?? key) !== undefined ? ['ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE'] : []),
     ...((cert === undefined) === (key === undefined) ? [] : ['ETCD_CERT_FILE and ETCD_KEY_FILE need each other']),
     ...(user === undefined && word !== undefined ? ['ETCD_PASSWORD needs ETCD_USERNAME'] : []),
+    ...((given.LCM_SMTP_URL === undefined) === (given.LCM_SMTP_FROM === undefined)
+      ? []
+      : ['LCM_SMTP_URL and LCM_SMTP_FROM need each other']),
   ]
 }
 

@@ -61,6 +61,13 @@ export const proxies = words.refine(
 const address = (allowed: string) => z.url({ protocol: /^https?$/, error: allowed, abort: true })
 export const url = address('an http or https address, such as http://localhost:8080')
 
+/** With user and password if the server asks for them. */
+export const smtpUrl = z.url({
+  protocol: /^smtps?$/,
+  error: 'an smtp or smtps address, such as smtp://user:password@mail.example:587',
+  abort: true,
+})
+
 const NO_PATH = 'an address without a path, such as https://lcm.example'
 export const publicUrl = address(NO_PATH)
   .refine(text => /^[^/]+\/\/[^/?#]+\/?$/.test(text), NO_PATH)

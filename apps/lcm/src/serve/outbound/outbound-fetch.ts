@@ -1,5 +1,5 @@
 import { lookup as systemLookup } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { isPublicAddress } from '@lcm/domain/outbound/address-class'
 import { isHostListed } from '@lcm/domain/outbound/host-list'
 import { Agent, buildConnector, fetch as undiciFetch } from 'undici'
@@ -17,23 +17,47 @@ export class AddressRefusedError extends Error {
   readonly code = 'ADDRESS_REFUSED'
 }
 
+interface Destination {
+  readonly protocol: string
+  /** IPv6 addresses are in brackets, or not. */
+  readonly hostname: string
+  /** Empty for the default port of http and https. */
+  readonly port: string
+}
+
+/** Which addresses a host may have. A literal address is connected to without a lookup, so it is judged here. */
+function permittedAddresses(
+  { privateHosts }: OutboundOptions,
+  { protocol, hostname: given, port }: Destination,
+): 'any' | 'public' | AddressRefusedError {
+  const literal = given.replace(/^\[(.*)\]$/, '$1')
+  const hostname = isIP(literal) === 6 ? `[${literal}]` : literal
+  if (isHostListed(privateHosts, { protocol, hostname, port })) return 'any'
+  return isIP(literal) !== 0 && !isPublicAddress(literal) ? refused(hostname) : 'public'
+}
+
+/** Opens a TCP connection, and checks its address in the same way. */
+export function outboundSocket(outbound: OutboundOptions, { hostname, port }: Destination): Socket | AddressRefusedError {
+  const { lookup = systemLookup } = outbound
+  const permitted = permittedAddresses(outbound, { protocol: '', hostname, port })
+  if (permitted instanceof AddressRefusedError) return permitted
+  const host = hostname.replace(/^\[(.*)\]$/, '$1')
+  return connect({ host, port: Number(port), lookup: permitted === 'any' ? lookup : publicOnly(lookup) })
+}
+
 /**
  * A fetch for addresses that people configure. It checks the address of each new connection, so a name that resolves to another
  * address the next time can't lead it into the private network.
  */
-export function outboundFetch({ privateHosts, lookup = systemLookup }: OutboundOptions): typeof globalThis.fetch {
+export function outboundFetch(outbound: OutboundOptions): typeof globalThis.fetch {
+  const { lookup = systemLookup } = outbound
   const open = buildConnector({ lookup })
   const checked = buildConnector({ lookup: publicOnly(lookup) })
   const dispatcher = new Agent({
     connect(options, callback) {
-      const { protocol, port } = options
-      // undici removes the brackets of an IPv6 address.
-      const literal = options.hostname.replace(/^\[(.*)\]$/, '$1')
-      const hostname = isIP(literal) === 6 ? `[${literal}]` : literal
-      if (isHostListed(privateHosts, { protocol, hostname, port })) return open(options, callback)
-      // A literal address is connected to without a lookup.
-      if (isIP(literal) !== 0 && !isPublicAddress(literal)) return callback(refused(hostname), null)
-      return checked(options, callback)
+      const permitted = permittedAddresses(outbound, options)
+      if (permitted instanceof AddressRefusedError) return callback(permitted, null)
+      return (permitted === 'any' ? open : checked)(options, callback)
     },
   })
   return (input, init = {}) => {

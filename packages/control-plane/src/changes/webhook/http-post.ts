@@ -60,7 +60,7 @@ function readRetryAfter(text: string | null, nowMs: number): number | null {
   return at === null ? null : Math.max(0, toMs(at) - nowMs)
 }
 
-const NOT_PUBLIC = 'its address is not public; list its host in LCM_OUTBOUND_PRIVATE_HOSTS to allow it'
+export const NOT_PUBLIC = 'its address is not public; list its host in LCM_OUTBOUND_PRIVATE_HOSTS to allow it'
 
 /** The code alone, such as ECONNREFUSED: messages of network errors may quote the URL. */
 export function codeOf(error: unknown): string {
