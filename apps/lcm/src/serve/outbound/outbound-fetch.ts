@@ -37,7 +37,10 @@ function permittedAddresses(
 }
 
 /** Opens a TCP connection, and checks its address in the same way. */
-export function outboundSocket(outbound: OutboundOptions, { hostname, port }: Destination): Socket | AddressRefusedError {
+export function outboundSocket(
+  outbound: OutboundOptions,
+  { hostname, port }: Destination,
+): Socket | AddressRefusedError {
   const { lookup = systemLookup } = outbound
   const permitted = permittedAddresses(outbound, { protocol: '', hostname, port })
   if (permitted instanceof AddressRefusedError) return permitted

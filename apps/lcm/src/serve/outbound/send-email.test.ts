@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type AddressInfo, type Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { selfSigned } from '@lcm/cloud-sim/cml/certificate'
 import { systemClock } from '@lcm/runtime/clock'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
@@ -10,7 +10,13 @@ import { emailSender } from './send-email.ts'
 
 const never = new AbortController().signal
 const { certificate_pem: cert, key_pem: key } = selfSigned('localhost', systemClock.now())
-const EMAIL = { id: 'no-1', to: ['ann@example.com', 'bob@example.com'], subject: 'Ready – soon', text: 'a text', html: '<p>a text</p>' }
+const EMAIL = {
+  id: 'no-1',
+  to: ['ann@example.com', 'bob@example.com'],
+  subject: 'Ready – soon',
+  text: 'a text',
+  html: '<p>a text</p>',
+}
 
 const open: (SMTPServer | Server)[] = []
 afterEach(async () => {
@@ -36,7 +42,13 @@ async function aServer(more: SMTPServerOptions = {}) {
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope
         const from = mailFrom === false ? '' : mailFrom.address
-        received.push({ from, to: rcptTo.map(({ address }) => address), user: session.user, secure: session.secure, raw })
+        received.push({
+          from,
+          to: rcptTo.map(({ address }) => address),
+          user: session.user,
+          secure: session.secure,
+          raw,
+        })
         callback()
       })
     },

@@ -28,7 +28,8 @@ export function emailSender({ url, from, outbound, ca }: SmtpSetting): SendEmail
   const secure = protocol === 'smtps:'
   const port = given === '' ? (secure ? '465' : '587') : given
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  const auth = username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }
+  const auth =
+    username === '' ? {} : { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }
   return async ({ to, id, subject, text, html }, signal) => {
     const socket = outboundSocket(outbound, { protocol, hostname, port })
     if (socket instanceof AddressRefusedError) return deliveryOf(socket)
@@ -71,7 +72,9 @@ const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' }
 function deliveryOf(error: unknown): Delivery {
   const { code, responseCode, message } = error as { code?: string; responseCode?: number; message?: string }
   if (code === 'ADDRESS_REFUSED') return { outcome: 'failed', reason: NOT_PUBLIC }
-  const reason = String(message ?? code).replace(/\s+/g, ' ').slice(0, REASON_CHARS_MAX)
+  const reason = String(message ?? code)
+    .replace(/\s+/g, ' ')
+    .slice(0, REASON_CHARS_MAX)
   const isRefused = responseCode !== undefined && responseCode >= 550 && responseCode < 560 && code !== 'EAUTH'
   return { outcome: isRefused ? 'refused' : 'failed', reason }
 }

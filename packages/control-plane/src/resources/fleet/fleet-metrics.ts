@@ -9,6 +9,9 @@ import { fleetSummary } from './fleet-summary.ts'
 /** Shorter than the scrape timeout of Prometheus. */
 const STORE_MS_MAX = 5_000
 
+/** More are not counted. */
+const NOTIFICATIONS_MAX = 1_000
+
 type Labeled = Readonly<Record<string, number>>
 
 /**
@@ -31,6 +34,8 @@ async function fleetGauges(api: Api): Promise<string[]> {
   const { workers, capacity, cost } = await fleetSummary(api, {})
   const leaks = await listAll(api.leaks)
   const saves = await api.store.blobs.total()
+  const notifications = async (status: string) =>
+    (await api.notifications.list({ where: { status }, limit: NOTIFICATIONS_MAX })).length
   return [
     gauge('fleet_workers', 'workers by status', ['status', workers.by_status]),
     gauge('fleet_workers_idle', 'running workers without activity', workers.idle),
@@ -48,6 +53,8 @@ async function fleetGauges(api: Api): Promise<string[]> {
       'unresolved leaks of licenses that were lost with their machine',
       leaks.filter(({ resolved_at }) => resolved_at === null).length,
     ),
+    gauge('lcm_notifications_queued', 'notifications that wait for delivery', await notifications('QUEUED')),
+    gauge('lcm_notifications_dead', 'notifications that were given up', await notifications('DEAD')),
   ]
 }
 
