@@ -43,16 +43,20 @@ export const CreateNotificationTarget = NotificationTargetSpec.extend(Secrets)
   })
   .meta({ id: 'CreateNotificationTarget', description: 'A notification target to create.' })
 
+/** A field with a default stays when it is omitted. */
+const changeOf = <T extends z.ZodType>(field: z.ZodDefault<T>) =>
+  field.unwrap().optional().meta({ description: field.meta()?.description })
+
 const { name, kinds, min_severity, definitions, owners, to, to_owner } = NotificationTargetSpec.shape
 export const PatchNotificationTarget = z
   .strictObject({
     name: name.optional(),
-    kinds: kinds.unwrap().optional(),
-    min_severity: min_severity.unwrap().optional(),
-    definitions: definitions.unwrap().optional(),
-    owners: owners.unwrap().optional(),
-    to: to.unwrap().optional(),
-    to_owner: to_owner.unwrap().optional(),
+    kinds: changeOf(kinds),
+    min_severity: changeOf(min_severity),
+    definitions: changeOf(definitions),
+    owners: changeOf(owners),
+    to: changeOf(to),
+    to_owner: changeOf(to_owner),
     ...Secrets,
   })
   .meta({ id: 'PatchNotificationTarget', description: 'Changes of a target; omitted fields stay.' })

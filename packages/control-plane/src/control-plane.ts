@@ -83,13 +83,20 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
   const live = liveEvents(api, log)
   const events = limitStreams(eventStreams(api, live))
   const backup = parts.backup ?? refuseBackup
-  const { notifications: setting = NO_NOTIFICATIONS, publicUrl = null } = parts
-  const notify = notifier({ api, setting, publicUrl, log })
+  const { notifications: setting, publicUrl = null } = parts
+  const notify = setting === undefined ? null : notifier({ api, setting, publicUrl, log })
   const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
   return {
     dispatch: dispatcher({
       api,
-      handlers: handlers({ api, access, events, backup, simControl, notify: { setting, publicUrl } }),
+      handlers: handlers({
+        api,
+        access,
+        events,
+        backup,
+        simControl,
+        notify: { setting: setting ?? NO_NOTIFICATIONS, publicUrl },
+      }),
       access,
       log,
       extra: extraRoutes({
@@ -98,7 +105,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
         version: parts.config.version,
         storeAnswers: () => responds(api, api.settings.get(SETTINGS_ID)),
         changesAreListed: () => responds(api, api.feed.position()),
-        fleetMetrics: async () => `${await fleetMetrics(api, events.openNow())}${notify.metrics()}`,
+        fleetMetrics: async () => `${await fleetMetrics(api, events.openNow())}${notify?.metrics() ?? ''}`,
       }),
     }),
     access,
@@ -108,7 +115,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
       live.service,
       housekeeping(api, log, access.audit),
       ...(parts.secretKeys.file === null ? [keyReports(ringParts, keys)] : []),
-      ...(parts.notifications === undefined ? [] : [notify.service]),
+      ...(notify === null ? [] : [notify.service]),
       ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
     ],
     async seed(templates) {

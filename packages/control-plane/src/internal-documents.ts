@@ -2,8 +2,8 @@ import { ROLES } from '@lcm/domain/actor'
 import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { Fence } from '@lcm/domain/fencing'
 import { Instant } from '@lcm/domain/instant'
-import { Save } from '@lcm/domain/save/save'
 import { Notification, NotificationTarget, TargetHealth } from '@lcm/domain/notification/notification-target'
+import { Save } from '@lcm/domain/save/save'
 import { Token } from '@lcm/domain/token'
 import { z } from 'zod'
 
@@ -140,7 +140,7 @@ export type StoredTarget = z.infer<typeof StoredTarget>
 export const StoredTargetHealth = TargetHealth.extend({ id: z.string(), version: z.int().positive() })
 export type StoredTargetHealth = z.infer<typeof StoredTargetHealth>
 
-/** A notification with the notices that it tells, so that none is told twice. */
+/** A notification with its notices, so that none is sent twice. */
 export const StoredNotification = Notification.extend({
   /** Unique: another replica that writes the same notification fails. */
   key: z.string(),

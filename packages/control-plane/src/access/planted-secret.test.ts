@@ -23,7 +23,10 @@ const WRONG_BEARER = 'zQ6xW-wrong-bearer-8ad0be'
 /** A public text: wherever it is found, a secret would be found too. */
 const CANARY = 'zQ7xC-canary-of-no-secret-1234'
 
-const secrets: string[] = [LICENSE, NEW_LICENSE, PASSWORD, USER_DATA, BEARER, WRONG_BEARER]
+const TARGET_URL = 'zQ8xT-target-path-7be1aa'
+const SIGNING_KEY = 'zQ9xS-signing-key-4fe2ac'
+
+const secrets: string[] = [LICENSE, NEW_LICENSE, PASSWORD, USER_DATA, BEARER, WRONG_BEARER, TARGET_URL, SIGNING_KEY]
 const folder = mkdtempSync(join(tmpdir(), 'lcm-planted-'))
 const file = join(folder, 'lcm.db')
 const log = recordingLogger()
@@ -73,6 +76,11 @@ async function plant(): Promise<Record<string, string>> {
   const { id } = (await ask('POST', 'workers', { headers: key, json: worker })).json
   await ask('PUT', `workers/${id}/license`, { headers: bearer, json: { ...license, token: NEW_LICENSE } })
   await ask('PUT', `workers/${id}/credentials`, { headers: bearer, json: { username: 'u', password: PASSWORD } })
+  const url = `https://u:${PASSWORD}@hooks.example/${TARGET_URL}`
+  const target = { name: 'planted', type: 'webhook', url, signing_key: SIGNING_KEY }
+  const notified = (await ask('POST', 'notification-targets', { headers: key, json: target })).json.id
+  await ask('PATCH', `notification-targets/${notified}`, { headers: bearer, json: { url, name: 'still-planted' } })
+  await ask('POST', `notification-targets/${notified}/test`, { headers: bearer })
   const token = { json: { name: CANARY, role: 'user' }, headers: key }
   const made = await ask('POST', 'tokens', token, true)
   await ask('POST', 'tokens', token, true)
@@ -92,6 +100,7 @@ async function plant(): Promise<Record<string, string>> {
     instance_id: 'one',
     token: made.json.id,
     'people.id': made.json.person_id,
+    'notification-targets.id': notified,
     owner: 'planter',
     'lablet-definitions.id': defined.id,
     'lablet-sessions.id': booked.id,
@@ -119,6 +128,12 @@ async function fail(id: string): Promise<void> {
     ['POST', 'workers', { template_name: 'none', license: { product: 'x', token: LICENSE } }],
     ['POST', 'workers', { template_name: 'planted', license: { product: 'x', token: LICENSE, status: LICENSE } }],
     ['POST', 'workers', { template_name: 'planted', license: LICENSE }],
+    ['POST', 'notification-targets', { name: 'x', type: 'slack', url: TARGET_URL, signing_key: [SIGNING_KEY] }],
+    [
+      'POST',
+      'notification-targets',
+      { name: 'x', type: 'email', url: `https://x/${TARGET_URL}`, signing_key: SIGNING_KEY },
+    ],
     ['POST', 'lablet-definitions', { name: 'x', source: `https://u:${PASSWORD}@example.org/x.yaml` }],
   ]
   for (const [method, path, json] of bodies) {
@@ -212,7 +227,7 @@ describe('a secret', () => {
         .slice(1)
         .replaceAll(/\{(\w+)\}/g, (_, part: string) => ids[`${area}.${part}`] ?? ids[part] ?? '')
       const { status, body } = await fleet.send('GET', path, { headers })
-      const isOwned = area.startsWith('lab') || area === 'quotas'
+      const isOwned = area.startsWith('lab') || area === 'quotas' || area === 'saves'
       expect(isOwned ? [200, 403, 404] : [200, 403], `${name}: ${status}`).toContain(status)
       answers.push(String(body))
     }

@@ -5,8 +5,8 @@ import { toInstant, toMs } from '../instant.ts'
 import { reason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 import type { Worker } from '../worker/worker.ts'
-import { decideNotifications, type KnownSubject, noteTold, nothingTold, seen } from './decide-notifications.ts'
-import { sessionNotices, subjectKey, workerNotices } from './notice.ts'
+import { decideNotifications, type KnownSubject, noteSent, nothingSent, seen } from './decide-notifications.ts'
+import { sessionNotices, sessionSubject, subjectKey, workerNotices } from './notice.ts'
 import type { NotificationTarget } from './notification-target.ts'
 
 const MINUTE_MS = 60_000
@@ -45,31 +45,21 @@ const cause = (worker: string) => reason('lab_down', { worker, status: 'STOPPED'
 /** A fleet that one target hears of, minute by minute. */
 function aListener(to: NotificationTarget = target()) {
   const subjects = new Map<string, KnownSubject>()
-  const told = nothingTold()
+  const sent = nothingSent()
   let nowMs = START
   const note = (record: LabletSession | Worker): void => {
     const isSession = 'timeslot' in record
     const notices = isSession ? sessionNotices(record, 'Two routers') : workerNotices(record)
-    const [first] = isSession
-      ? sessionNotices(
-          session({
-            id: record.id,
-            owner: record.owner,
-            owner_name: record.owner_name,
-            definition: record.definition,
-            state_history: [ready(-1)],
-          }),
-          'Two routers',
-        )
-      : []
-    const subject = first?.subject ?? { kind: 'worker' as const, id: record.id, name: isSession ? '' : record.name }
+    const subject = isSession
+      ? sessionSubject(record, 'Two routers')
+      : { kind: 'worker' as const, id: record.id, name: record.name }
     const isOver = isSession && ['EXPIRED', 'STOPPING', 'TERMINATED', 'ARCHIVED'].includes(record.status)
     subjects.set(subjectKey(subject), seen(subjects.get(subjectKey(subject)), { subject, notices, isOver }, nowMs))
   }
   function hear(): string[] {
-    const drafts = decideNotifications({ target: to, subjects: subjects.values(), told, nowMs })
+    const drafts = decideNotifications({ target: to, subjects: subjects.values(), sent, nowMs })
     for (const { owner, kind, is_resolved, notices } of drafts)
-      noteTold(told, {
+      noteSent(sent, {
         owner,
         kind,
         is_resolved,
@@ -81,13 +71,13 @@ function aListener(to: NotificationTarget = target()) {
           subject: subjectKey(subject),
         })),
       })
-    return drafts.map(
-      ({ owner, kind, is_resolved, notices }) =>
-        `${is_resolved ? 'resolved ' : ''}${kind} ${notices.map(({ subject }) => subject.id).join(',')}${owner === null ? '' : ` to ${owner}`}`,
-    )
+    return drafts.map(({ owner, kind, is_resolved, notices }) => {
+      const ids = notices.map(({ subject }) => subject.id).join(',')
+      return `${is_resolved ? 'resolved ' : ''}${kind} ${ids}${owner === null ? '' : ` to ${owner}`}`
+    })
   }
   return {
-    /** What is told from then on until `minutes` after the start, looked at every five seconds. */
+    /** Notifications until `minutes` after the start, decided every five seconds. */
     until(minutes: number): string[] {
       const heard: string[] = []
       for (; nowMs <= START + minutes * MINUTE_MS; nowMs += 5_000) heard.push(...hear())
@@ -101,7 +91,7 @@ describe('a problem', () => {
   const broken = (id: string, minutes: number, worker = 'metal-1') =>
     session({ id, health: down(cause(worker), at(minutes)) })
 
-  it('of a class is told once, with everyone it affects, and once that it is over', () => {
+  it('of a class makes one notification with everyone it affects, and one when it is over', () => {
     const listener = aListener()
     const ids = Array.from({ length: 20 }, (_, index) => `ls-${index}`)
     for (const id of ids) listener.note(broken(id, 0))
@@ -110,7 +100,7 @@ describe('a problem', () => {
     expect(listener.until(20)).toEqual([`resolved session_down ${ids.join(',')}`])
   })
 
-  it('that is over within half a minute is not told', () => {
+  it('that is over within half a minute is not sent', () => {
     const listener = aListener()
     listener.note(broken('ls-1', 0))
     expect(listener.until(0.25)).toEqual([])
@@ -131,7 +121,7 @@ describe('a problem', () => {
     expect(listener.until(15)).toEqual(['resolved session_down ls-1'])
   })
 
-  it('that gets worse is told again, and one that gets better is not', () => {
+  it('that gets worse is sent again, and one that gets better is not', () => {
     const listener = aListener()
     listener.note(session({ id: 'ls-1', health: degraded(cause('metal-1'), at(0)) }))
     expect(listener.until(1)).toEqual(['session_degraded ls-1'])
@@ -143,7 +133,7 @@ describe('a problem', () => {
     expect(listener.until(10)).toEqual(['resolved session_down ls-1'])
   })
 
-  it('is told apart by its cause', () => {
+  it('is distinguished by its cause', () => {
     const listener = aListener()
     listener.note(broken('ls-1', 0))
     listener.note(broken('ls-2', 0, 'metal-2'))
@@ -171,13 +161,13 @@ describe('a problem', () => {
     expect(other.until(10)).toEqual(['resolved session_down ls-1'])
   })
 
-  it('that lasted before its target was created is told', () => {
+  it('that lasted before its target was created is sent', () => {
     const listener = aListener(target({ updated_at: at(-1) }))
     listener.note(broken('ls-1', -600))
     expect(listener.until(1)).toEqual(['session_down ls-1'])
   })
 
-  it('of a worker is told, and its end too', () => {
+  it('of a worker is sent, and its end too', () => {
     const listener = aListener()
     const worker = aServingWorker({ id: 'w-1', name: 'metal-1' })
     listener.note({ ...worker, status: 'FAILED', entered_status_at: at(0) })
@@ -196,7 +186,7 @@ describe('a waiting session', () => {
       waiting_reason: reason('region_worker_limit', { region: 'r', limit: 2 }),
     })
 
-  it('is told when an operator must act, and again when it is late', () => {
+  it('is sent when an operator must act, and again when it is late', () => {
     const listener = aListener()
     listener.note(waiting())
     expect(listener.until(1)).toEqual(['capacity_short ls-1'])
@@ -227,13 +217,13 @@ describe('a waiting session', () => {
 })
 
 describe('an event', () => {
-  it('before its target was changed is not told', () => {
+  it('before its target was changed is not sent', () => {
     const listener = aListener(target({ updated_at: at(0) }))
     listener.note(session({ id: 'ls-1', state_history: [ready(-1)] }))
     expect(listener.until(5)).toEqual([])
   })
 
-  it('is told when the session ends soon, again after an extension, and never after the end', () => {
+  it('is sent when the session ends soon, again after an extension, and never after the end', () => {
     const listener = aListener()
     listener.note(session({ id: 'ls-1' }))
     expect(listener.until(109)).toEqual([])
@@ -248,11 +238,12 @@ describe('an event', () => {
   })
 
   it.each([
-    ['its machine is gone', 'RUNNING', 'STOPPING', 60, 'RUNNING', ['session_lost ls-1']],
-    ['it never got a lab', 'PENDING', 'EXPIRED', 120, 'RUNNING', ['session_lost ls-1']],
-    ['its time is over', 'RUNNING', 'STOPPING', 120, 'RUNNING', []],
-    ['its owner canceled it', 'RUNNING', 'STOPPING', 60, 'TERMINATED', []],
-  ] as const)('of a session that ends because %s', (_, from, to, minutes, desired_status, expected) => {
+    { why: 'its machine is gone', from: 'RUNNING', to: 'STOPPING', minutes: 60, expected: ['session_lost ls-1'] },
+    { why: 'it never got a lab', from: 'PENDING', to: 'EXPIRED', minutes: 120, expected: ['session_lost ls-1'] },
+    { why: 'its time is over', from: 'RUNNING', to: 'STOPPING', minutes: 120, expected: [] },
+    { why: 'its owner canceled it', from: 'RUNNING', to: 'STOPPING', minutes: 60, isCanceled: true, expected: [] },
+  ] as const)('of a session that ends because $why', ({ from, to, minutes, expected, ...more }) => {
+    const desired_status = 'isCanceled' in more ? 'TERMINATED' : 'RUNNING'
     const listener = aListener()
     listener.until(minutes)
     const end = { from, to, at: at(minutes), because: reason('worker_deleted') }

@@ -2,14 +2,14 @@ import { toMs } from '../instant.ts'
 import { type Notice, type Subject, subjectKey } from './notice.ts'
 import { type Notification, type NotificationKind, type NotificationTarget, SEVERITIES } from './notification-target.ts'
 
-/** Notices of one group within this time become one notification, and a problem that is over before is not told. */
+/** Notices of one group within this time become one notification, and a problem that is over before is not sent. */
 export const FOLD_MS = 30_000
 /** A problem is over once nothing was wrong for this long: what fails again meanwhile is the same problem. */
 export const RESOLVED_MS = 2 * 60_000
 /** An older event is no news. */
 export const EVENT_MS_MAX = 24 * 60 * 60_000
 
-/** Problems of one family replace each other: a session that is down is told as degraded no more. */
+/** Problems of one family replace each other: a session that is down is degraded no more. */
 type Family = 'health' | 'capacity'
 const FAMILIES = ['health', 'capacity'] as const
 const familyOf = (kind: NotificationKind): Family => (kind === 'capacity_short' ? 'capacity' : 'health')
@@ -42,8 +42,8 @@ export function seen(
   }
 }
 
-/** A notice in a stored notification, so that nobody is told twice. */
-export interface ToldNotice {
+/** A notice in a stored notification, so that no target gets it twice. */
+export interface SentNotice {
   readonly key: string
   readonly subject: string
   readonly group: string
@@ -51,38 +51,38 @@ export interface ToldNotice {
 }
 
 type Stored = Pick<Notification, 'owner' | 'kind' | 'created_at' | 'is_resolved'> & {
-  readonly notices: readonly ToldNotice[]
+  readonly notices: readonly SentNotice[]
 }
 
-interface OpenProblem extends ToldNotice {
+interface OpenProblem extends SentNotice {
   readonly kind: NotificationKind
-  readonly toldAtMs: number
+  readonly sentAtMs: number
 }
 
-/** What one target was told: notices, and the problems that are not resolved yet. */
-export interface Told {
+/** What one target was sent: notices, and the problems that are not resolved yet. */
+export interface Sent {
   readonly keys: Set<string>
   readonly open: Map<string, OpenProblem>
 }
-export const nothingTold = (): Told => ({ keys: new Set(), open: new Map() })
+export const nothingSent = (): Sent => ({ keys: new Set(), open: new Map() })
 
-const toldKey = (owner: string | null, key: string): string => JSON.stringify([owner, key])
+const sentKey = (owner: string | null, key: string): string => JSON.stringify([owner, key])
 const openKey = (owner: string | null, subject: string, family: Family): string =>
   JSON.stringify([owner, subject, family])
 
 /** Adds a stored notification, oldest first. */
-export function noteTold({ keys, open }: Told, { owner, kind, created_at, is_resolved, notices }: Stored): void {
+export function noteSent({ keys, open }: Sent, { owner, kind, created_at, is_resolved, notices }: Stored): void {
   for (const notice of notices) {
-    keys.add(toldKey(owner, notice.key))
+    keys.add(sentKey(owner, notice.key))
     const problem = openKey(owner, notice.subject, familyOf(kind))
     if (is_resolved) open.delete(problem)
-    else if (notice.gravity > 0) open.set(problem, { ...notice, kind, toldAtMs: toMs(created_at) })
+    else if (notice.gravity > 0) open.set(problem, { ...notice, kind, sentAtMs: toMs(created_at) })
     else if (kind === 'session_ready')
       for (const family of FAMILIES) open.delete(openKey(owner, notice.subject, family))
   }
 }
 
-/** A notification to write: what one recipient of a target is told at once. */
+/** A notification to write, for one recipient of a target. */
 export interface Draft {
   /** The owner that it is addressed to; null for the addresses of the target. */
   readonly owner: string | null
@@ -94,7 +94,7 @@ export interface Draft {
 interface Asked {
   readonly target: NotificationTarget
   readonly subjects: Iterable<KnownSubject>
-  readonly told: Told
+  readonly sent: Sent
   readonly nowMs: number
 }
 
@@ -103,8 +103,8 @@ interface Group extends Draft {
   isDue: boolean
 }
 
-/** What a target must be told now: what is known of all resources, less what it was told. */
-export function decideNotifications({ target, subjects, told, nowMs }: Asked): Draft[] {
+/** Notifications that are due for a target: the notices of all resources, less those that it was sent. */
+export function decideNotifications({ target, subjects, sent, nowMs }: Asked): Draft[] {
   const groups = new Map<string, Group>()
   const add = (draft: Omit<Draft, 'notices'>, notice: Notice, isDue: boolean): void => {
     const key = JSON.stringify([draft.owner, draft.is_resolved, notice.group])
@@ -117,10 +117,10 @@ export function decideNotifications({ target, subjects, told, nowMs }: Asked): D
     if (!concerns(target, known.subject)) continue
     for (const owner of recipientsOf(target, known.subject)) {
       for (const notice of known.notices) {
-        if (!isNews({ target, told, nowMs }, owner, notice)) continue
+        if (!isNews({ target, sent, nowMs }, owner, notice)) continue
         add({ owner, kind: notice.kind, is_resolved: false }, notice, notice.seenAtMs + FOLD_MS <= nowMs)
       }
-      for (const { notice, clearMs } of resolvedOf({ target, told, nowMs }, owner, known))
+      for (const { notice, clearMs } of resolvedOf({ target, sent, nowMs }, owner, known))
         add({ owner, kind: notice.kind, is_resolved: true }, notice, clearMs >= RESOLVED_MS)
     }
   }
@@ -146,10 +146,10 @@ type Judging = Omit<Asked, 'subjects'>
 const isWanted = ({ kinds, min_severity }: NotificationTarget, { kind, severity }: Notice): boolean =>
   (kinds.length === 0 || kinds.includes(kind)) && SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(min_severity)
 
-function isNews({ target, told, nowMs }: Judging, owner: string | null, notice: Notice): boolean {
-  if (!isWanted(target, notice) || notice.dueAtMs > nowMs || told.keys.has(toldKey(owner, notice.key))) return false
+function isNews({ target, sent, nowMs }: Judging, owner: string | null, notice: Notice): boolean {
+  if (!isWanted(target, notice) || notice.dueAtMs > nowMs || sent.keys.has(sentKey(owner, notice.key))) return false
   if (notice.gravity === 0) return isRecent(target, notice, nowMs)
-  const open = told.open.get(openKey(owner, subjectKey(notice.subject), familyOf(notice.kind)))
+  const open = sent.open.get(openKey(owner, subjectKey(notice.subject), familyOf(notice.kind)))
   return open === undefined || notice.gravity > open.gravity
 }
 
@@ -160,17 +160,17 @@ function isRecent({ updated_at }: NotificationTarget, { kind, at, subject }: Not
 }
 
 function* resolvedOf(
-  { target, told, nowMs }: Judging,
+  { target, sent, nowMs }: Judging,
   owner: string | null,
   { subject, notices, clearSinceMs, isOver }: KnownSubject,
 ): Iterable<{ readonly notice: Notice; readonly clearMs: number }> {
   for (const family of isOver ? [] : FAMILIES) {
-    const open = told.open.get(openKey(owner, subjectKey(subject), family))
+    const open = sent.open.get(openKey(owner, subjectKey(subject), family))
     const since = clearSinceMs[family]
     if (open === undefined || since === null || nowMs - since < RESOLVED_MS - FOLD_MS) continue
     // A lab that is ready again says more than that the problem is over.
     const isReady = notices.some(
-      each => each.kind === 'session_ready' && toMs(each.at) > open.toldAtMs && isWanted(target, each),
+      each => each.kind === 'session_ready' && toMs(each.at) > open.sentAtMs && isWanted(target, each),
     )
     if (isReady) continue
     const resolution = { key: `resolved ${open.key}`, group: `resolved ${open.group}`, kind: open.kind }

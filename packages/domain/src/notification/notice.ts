@@ -3,8 +3,7 @@ import type { LicenseLeak } from '../fleet/license-leak.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
-import { lostSession } from '../session/lost-session.ts'
-import { movedAt } from '../session/session-health.ts'
+import { lostSession, movedAt } from '../session/session-health.ts'
 import type { Worker } from '../worker/worker.ts'
 import { workerHealth } from '../worker/worker-health.ts'
 import type { NotificationKind, Severity } from './notification-target.ts'
@@ -27,9 +26,9 @@ export type Subject =
 
 export const subjectKey = ({ kind, id }: Subject): string => `${kind}:${id}`
 
-/** One thing to tell about one resource. */
+/** One piece of news about one resource. */
 export interface Notice {
-  /** The same for the same thing, whoever reads the record. */
+  /** The same on every replica, whenever the record is read. */
   readonly key: string
   readonly kind: NotificationKind
   readonly severity: Severity
@@ -39,7 +38,7 @@ export interface Notice {
   /** 0 for an event; a problem that lasts has 1, or 2 if the resource can't be used. */
   readonly gravity: 0 | 1 | 2
   readonly at: Instant
-  /** Before this time it must not be told. */
+  /** Before this time it must not be sent. */
   readonly dueAtMs: number
   readonly cause: Reason | null
   /** What an operator can do; its commands are not for owners. */
@@ -52,7 +51,7 @@ type Given = Pick<Notice, 'kind' | 'severity' | 'group' | 'at'> & Partial<Notice
 
 /** Everything that the record of a session says people should know. `lab` is the title of its definition. */
 export function sessionNotices(session: LabletSession, lab: string): Notice[] {
-  const subject = subjectOf(session, lab)
+  const subject = sessionSubject(session, lab)
   const make = (given: Given, of: string): Notice => noticeOf(subject, given, of)
   const lost = lostSession(session)
   if (lost !== null) {
@@ -66,7 +65,7 @@ export function sessionNotices(session: LabletSession, lab: string): Notice[] {
 
 const worker = ({ worker_id }: LabletSession): string => worker_id ?? ''
 
-const subjectOf = (session: LabletSession, lab: string): Subject => ({
+export const sessionSubject = (session: LabletSession, lab: string): Subject => ({
   kind: 'session',
   id: session.id,
   lab,
@@ -124,7 +123,7 @@ function problemsOf(session: LabletSession, make: (given: Given, of: string) => 
   const [group] = affectedSessions([session])
   const [affected] = group?.sessions ?? []
   if (group === undefined || affected === undefined) return []
-  // A session that is being moved has said so already.
+  // A session that is being moved has a notice of that.
   const isMoving = group.cause.code === 'session_starts_elsewhere' || group.cause.code === 'waiting_for_placement'
   if (isMoving && movedAt(session) !== null) return []
   const isDown = group.health === 'DOWN'

@@ -1,7 +1,7 @@
 import { degraded, down, HEALTHY, type Health } from '../health.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
-import { reason } from '../reason.ts'
-import { LAB_STOPPED, type LabletSession, WORKER_UNAVAILABLE } from './lablet-session.ts'
+import { type Reason, reason } from '../reason.ts'
+import { LAB_STOPPED, type LabletSession, type SessionStatus, WORKER_UNAVAILABLE } from './lablet-session.ts'
 import { positionIn } from './pipeline-position.ts'
 import { unschedulableBecause } from './unschedulable-reason.ts'
 
@@ -62,4 +62,26 @@ function healthOfLab({ conditions }: LabletSession): Health {
     if (found !== undefined) return (MAY_WORK.has(found.reason.code) ? degraded : down)(found.reason, found.since)
   }
   return HEALTHY
+}
+
+const UP: ReadonlySet<SessionStatus | null> = new Set<SessionStatus | null>(['READY', 'RUNNING'])
+const ENDED: ReadonlySet<SessionStatus> = new Set<SessionStatus>(['EXPIRED', 'STOPPING', 'TERMINATED'])
+
+interface Loss {
+  readonly at: Instant
+  readonly because: Reason
+  /** False if it never had a lab. */
+  readonly hadLab: boolean
+}
+
+type Ended = Pick<LabletSession, 'desired_status' | 'state_history' | 'timeslot'>
+
+/** When and why a session ended without a request: early, or without ever having a lab. Null if it was not lost. */
+export function lostSession({ desired_status, state_history, timeslot }: Ended): Loss | null {
+  if (desired_status === 'TERMINATED') return null
+  const end = state_history.find(({ to }) => ENDED.has(to))
+  if (end === undefined) return null
+  const { at, because } = end
+  if (UP.has(end.from) && toMs(at) >= toMs(timeslot.end)) return null
+  return { at, because, hadLab: state_history.some(({ to }) => to === 'READY') }
 }

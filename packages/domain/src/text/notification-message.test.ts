@@ -127,7 +127,7 @@ describe('a message', () => {
     expect(textOf('session_down', many)).toContain('\nand 10 more\n')
   })
 
-  it('to an owner has no command and names nobody else', () => {
+  it('to an owner has no command and names no other person', () => {
     for (const kind of Object.keys(EXAMPLES) as NotificationKind[]) {
       const text = textOf(kind, noticesOf(kind), 'ann')
       expect(text, kind).not.toMatch(/`|max_workers|Ann/)

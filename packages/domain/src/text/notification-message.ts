@@ -46,7 +46,7 @@ function textOf(draft: Draft, sessions: readonly SessionNotice[], { nowMs }: Con
   if (first === undefined) return ['']
   if (draft.owner !== null && sessions.length === 1) return ownerText(first, nowMs)
   const isOwner = draft.owner !== null
-  const lines = isOwner ? [sentence(first.cause)] : operatorLines(draft.kind, first)
+  const lines = isOwner ? [reasonLine(first.cause)] : operatorLines(draft.kind, first)
   return [groupTitle(sessions, isOwner, nowMs), ...lines, ...listOf(sessions, nowMs)]
 }
 
@@ -64,25 +64,25 @@ function ownerText({ kind, subject, cause, hadLab }: SessionNotice, nowMs: numbe
     case 'session_degraded':
       return [
         `${lab} has a problem`,
-        sentence(cause),
+        reasonLine(cause),
         `It may still work, and it stays reserved for you until ${until}. You get a message when the problem is over.`,
       ]
     case 'session_down':
       return [
         `${lab} is not available`,
-        sentence(cause),
+        reasonLine(cause),
         "You don't need to do anything: you get a message when it works again.",
       ]
     case 'session_moved':
       return [
         `${lab} moves to another server`,
-        sentence(cause),
+        reasonLine(cause),
         'It starts there from your last save, if there is one. You get a message when it is ready; its addresses will change.',
       ]
     case 'session_lost':
       return [
         hadLab ? `${lab} ended early` : `${lab} could not be started`,
-        sentence(cause),
+        reasonLine(cause),
         'Book another session to continue.',
       ]
     case 'session_ends_soon':
@@ -90,7 +90,7 @@ function ownerText({ kind, subject, cause, hadLab }: SessionNotice, nowMs: numbe
     default:
       return [
         `${lab} waits for capacity`,
-        sentence(cause),
+        reasonLine(cause),
         'It starts as soon as a server has capacity. You get a message when it is ready.',
       ]
   }
@@ -135,8 +135,8 @@ function groupTitle(sessions: readonly SessionNotice[], isOwner: boolean, nowMs:
 
 function operatorLines(kind: NotificationKind, { cause, fix }: Notice): (string | null)[] {
   if (kind === 'session_moved')
-    return [sentence(cause), 'LCM starts the labs again on other workers, from their last saves.']
-  return [sentence(cause), fix === null ? null : sentence(fix)]
+    return [reasonLine(cause), 'LCM starts the labs again on other workers, from their last saves.']
+  return [reasonLine(cause), fixLine(fix)]
 }
 
 /** `Lab OSPF basics of Ann`, or how many there are. */
@@ -169,8 +169,8 @@ const namesOf = (notices: readonly Notice[]): string =>
 
 function workersText(notices: readonly Notice[]): Text {
   const isOne = notices.length === 1
-  const each = notices.map(({ subject, cause }) => (isOne ? sentence(cause) : `${nameOf(subject)}: ${sentence(cause)}`))
-  const advice = isOne ? sentence(notices[0]?.fix ?? null) : 'See `lcm doctor`, or `lcm why worker ID` for one of them.'
+  const each = notices.map(({ subject, cause }) => (isOne ? reasonLine(cause) : causeOf(subject, cause)))
+  const advice = isOne ? fixLine(notices[0]?.fix ?? null) : 'See `lcm doctor`, or `lcm why worker ID` for one of them.'
   return [`${namesOf(notices)} ${isOne ? 'is' : 'are'} not available`, ...shortened(each), advice]
 }
 
@@ -179,23 +179,20 @@ function leaksText(notices: readonly Notice[]): Text {
   const name = first === undefined ? '' : nameOf(first.subject)
   const title =
     notices.length === 1 ? `The license of ${name} was not returned` : `${notices.length} licenses were not returned`
-  const each = notices.map(({ subject, cause }) => `${nameOf(subject)}: ${sentence(cause)}`)
+  const each = notices.map(({ subject, cause }) => causeOf(subject, cause))
   const advice = 'Remove it in Smart Software Manager, then run `lcm resolve leak ID`; `lcm get leaks` shows the ids.'
-  return [title, ...(notices.length === 1 ? [sentence(first?.cause ?? null)] : shortened(each)), advice]
+  return [title, ...(notices.length === 1 ? [reasonLine(first?.cause ?? null)] : shortened(each)), advice]
 }
+
+const causeOf = (subject: Subject, cause: Reason | null): string =>
+  `${nameOf(subject)}: ${cause?.message ?? 'no reason is known'}`
 
 const shortened = (lines: readonly (string | null)[]): (string | null)[] =>
   lines.length <= LISTED_MAX ? [...lines] : [...lines.slice(0, LISTED_MAX), `and ${lines.length - LISTED_MAX} more`]
 
-/** A reason as a sentence of its own. */
-function sentence(because: Reason | null): string | null {
-  if (because === null || because.message === '') return null
-  const { message, params } = because
-  const [first = '', ...rest] = message
-  const isName = Object.values(params).includes(message.split(' ', 1)[0])
-  const text = isName ? message : `${first.toUpperCase()}${rest.join('')}`
-  return /[.!?]$/.test(text) ? text : `${text}.`
-}
+const reasonLine = (because: Reason | null): string | null => (because === null ? null : `Reason: ${because.message}`)
+/** As `lcm doctor` shows it. */
+const fixLine = (fix: Reason | null): string | null => (fix === null ? null : `→ ${fix.message}`)
 
 /** `11:00 UTC`, with its day unless that is today. */
 function timeText(at: Instant, nowMs: number): string {

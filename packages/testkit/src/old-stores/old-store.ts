@@ -7,7 +7,16 @@ import { gunzipSync } from 'node:zlib'
 const COMPRESSED = fileURLToPath(new URL('cc731b3.sqlite.gz', import.meta.url))
 
 /** Kinds of documents that 0.1.0 did not have. */
-export const NEW_KINDS: ReadonlySet<string> = new Set(['browser_session', 'key_ring', 'person', 'quota', 'save'])
+export const NEW_KINDS: ReadonlySet<string> = new Set([
+  'browser_session',
+  'key_ring',
+  'notification',
+  'notification_target',
+  'person',
+  'quota',
+  'save',
+  'target_health',
+])
 
 /** A store that commit cc731b3 (0.1.0) wrote, as a new file. The README of this package says how it was made. */
 export function oldStore() {

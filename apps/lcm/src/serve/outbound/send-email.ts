@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { NOT_PUBLIC } from '@lcm/control-plane/changes/webhook/http-post'
 import type { NotificationSetting } from '@lcm/control-plane/resources/notification/send-message'
+import { systemClock } from '@lcm/runtime/clock'
 import { createTransport } from 'nodemailer'
 import { AddressRefusedError, type OutboundOptions, outboundSocket } from './outbound-fetch.ts'
 
@@ -33,10 +34,10 @@ export function emailSender({ url, from, outbound, ca }: SmtpSetting): SendEmail
   return async ({ to, id, subject, text, html }, signal) => {
     const socket = outboundSocket(outbound, { protocol, hostname, port })
     if (socket instanceof AddressRefusedError) return deliveryOf(socket)
-    const attempt = AbortSignal.any([signal, AbortSignal.timeout(SEND_MS_MAX)])
     const end = () => socket.destroy(new Error(`no answer within ${SEND_MS_MAX / 1000} s`))
-    attempt.addEventListener('abort', end)
-    if (attempt.aborted) end()
+    const cancel = systemClock.after(SEND_MS_MAX, end)
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
     try {
       const transport = createTransport({
         host,
@@ -59,13 +60,14 @@ export function emailSender({ url, from, outbound, ca }: SmtpSetting): SendEmail
     } catch (error) {
       return deliveryOf(error)
     } finally {
-      attempt.removeEventListener('abort', end)
+      cancel()
+      signal.removeEventListener('abort', end)
       socket.destroy()
     }
   }
 }
 
-/** Nobody's absence note should answer. */
+/** Asks mail systems not to answer with an absence note. */
 const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' }
 
 /** A wrong login or certificate is the operator's to correct, so it is worth a retry; a refused recipient is not. */

@@ -19,7 +19,7 @@ export async function retryNotification(api: Api, { params, actor }: Notificatio
   return notificationView(retried)
 }
 
-/** The record stays for its time, so that the same is not told again. */
+/** The record stays for its time, so that the same is not sent again. */
 export async function discardNotification(api: Api, { params, actor }: NotificationRequest): Promise<null> {
   await changeDocument(documentOf(api, params.id), api.clock, null, (notification, now) => {
     if (notification.status === 'DISCARDED') return null

@@ -115,9 +115,9 @@ describe('a class', () => {
       fence: {},
     })
     const stamps = { version: 1, created_at: plane.later(0), updated_at: plane.later(0) }
-    const person = { role: 'user', groups: [], source: 'operator', signed_out_at: null, merging_into: null } as const
-    await plane.put('people', { ...stamps, ...person, id: 'ann', name: 'Ann', email: 'ann@example.com' })
-    await plane.put('people', { ...stamps, ...person, id: 'bob', name: 'Bob', email: null })
+    const person = { role: 'user', source: 'operator', signed_out_at: null, merging_into: null } as const
+    await plane.put('people', { ...stamps, ...person, groups: [], id: 'ann', name: 'Ann', email: 'ann@example.com' })
+    await plane.put('people', { ...stamps, ...person, groups: [], id: 'bob', name: 'Bob', email: null })
     const stop = plane.running()
     await plane.put(
       'sessions',
@@ -310,7 +310,7 @@ describe('with several replicas', () => {
     await stopSecond()
   })
 
-  it('another tells what happened while none ran, also of sessions that are over', async () => {
+  it('another notifies of what happened while none ran, also of sessions that are over', async () => {
     const store = openSqliteStore(':memory:')
     const first = aPlane(receivers(), { store })
     await first.target()
@@ -370,13 +370,13 @@ describe('a crash', () => {
         crash()
       },
     })
-    const tell = async (id: string, more: Partial<LabletSession> = {}) => {
+    const breakDown = async (id: string, more: Partial<LabletSession> = {}) => {
       await plane.put('sessions', plane.brokenAt({ id, ...more }))
       await clock.advance(SOON_MS)
     }
-    await tell('ls-1')
-    await tell('ls-2')
-    await tell('ls-3')
+    await breakDown('ls-1')
+    await breakDown('ls-2')
+    await breakDown('ls-3')
     await clock.advance(10 * 60_000)
     expect(replicas).toBe(2)
     let repeated = 0

@@ -2,9 +2,9 @@ import { toInstant } from '@lcm/domain/instant'
 import {
   type Draft,
   decideNotifications,
-  noteTold,
-  nothingTold,
-  type Told,
+  noteSent,
+  nothingSent,
+  type Sent,
 } from '@lcm/domain/notification/decide-notifications'
 import { subjectKey } from '@lcm/domain/notification/notice'
 import { notificationMessage } from '@lcm/domain/text/notification-message'
@@ -39,14 +39,14 @@ interface NotifierParts {
 interface Term extends NotifierParts {
   readonly lease: FeedLease
   readonly known: KnownSubjects
-  /** What each target was told, by its id. */
-  readonly told: Map<string, Told>
+  /** What each target was sent, by its id. */
+  readonly sent: Map<string, Sent>
   readonly deliveries: Deliveries
   readonly count: (type: StoredTarget['type'], outcome: Outcome) => void
 }
 
 /**
- * Tells every target what it wants to know, from one replica at a time. Stored notifications say what was told, so that another
+ * Tells every target what it wants to know, from one replica at a time. Stored notifications say what was sent, so that another
  * replica continues where this one dies; only a delivery whose answer was lost is repeated.
  */
 export function notifier(parts: NotifierParts): Notifier {
@@ -67,8 +67,8 @@ export function notifier(parts: NotifierParts): Notifier {
     const leading = linkedAbort(signal)
     const sending = deliveries({ ...parts, count, signal: leading.signal })
     try {
-      const told = await readTold(api)
-      await follow({ ...parts, lease, known: knownSubjects(api), told, deliveries: sending, count }, from, leading)
+      const sent = await readSent(api)
+      await follow({ ...parts, lease, known: knownSubjects(api), sent, deliveries: sending, count }, from, leading)
     } finally {
       leading.abort()
       await sending.ended()
@@ -99,17 +99,17 @@ export function notifier(parts: NotifierParts): Notifier {
   }
 }
 
-async function readTold(api: Api): Promise<Map<string, Told>> {
-  const told = new Map<string, Told>()
+async function readSent(api: Api): Promise<Map<string, Sent>> {
+  const sent = new Map<string, Sent>()
   for (const notification of await listAll(api.notifications))
-    noteTold(toldOf(told, notification.target_id), notification)
-  return told
+    noteSent(sentOf(sent, notification.target_id), notification)
+  return sent
 }
 
-function toldOf(all: Map<string, Told>, targetId: string): Told {
-  const told = all.get(targetId) ?? nothingTold()
-  all.set(targetId, told)
-  return told
+function sentOf(all: Map<string, Sent>, targetId: string): Sent {
+  const sent = all.get(targetId) ?? nothingSent()
+  all.set(targetId, sent)
+  return sent
 }
 
 /** Every commit wakes the reader, so that a busy store does not delay what is due by time. */
@@ -132,18 +132,18 @@ async function follow(term: Term, from: string, { signal }: LinkedAbort): Promis
     }
     if (clock.monotonic() - decidedAt < TICK_MS) continue
     decidedAt = clock.monotonic()
-    if (!(await lease.renew(known.heldPosition() ?? position)) || !(await tellAll(term))) return
+    if (!(await lease.renew(known.heldPosition() ?? position)) || !(await notifyAll(term))) return
   }
 }
 
 /** False when another replica has taken over, or without targets. */
-async function tellAll(term: Term): Promise<boolean> {
+async function notifyAll(term: Term): Promise<boolean> {
   const { api, known } = term
   const targets = await listAll(api.notificationTargets)
   await known.readLeaks()
   for (const target of targets) {
-    const told = toldOf(term.told, target.id)
-    const drafts = decideNotifications({ target, subjects: known.all(), told, nowMs: api.clock.now() })
+    const sent = sentOf(term.sent, target.id)
+    const drafts = decideNotifications({ target, subjects: known.all(), sent, nowMs: api.clock.now() })
     if (drafts.length > 0 && !(await queueAll(term, target, drafts))) return false
   }
   known.forgetOver()
@@ -153,7 +153,7 @@ async function tellAll(term: Term): Promise<boolean> {
 
 async function queueAll(term: Term, target: StoredTarget, drafts: readonly Draft[]): Promise<boolean> {
   const { api, log, count } = term
-  const told = toldOf(term.told, target.id)
+  const sent = sentOf(term.sent, target.id)
   let queued = (await api.notifications.list({ where: { queue: target.id }, limit: QUEUE_MAX })).length
   for (const draft of drafts) {
     const notification = notificationOf(term, target, draft)
@@ -165,7 +165,7 @@ async function queueAll(term: Term, target: StoredTarget, drafts: readonly Draft
       if (!(await api.notifications.insert(notification)).ok) return false
       queued += 1
     }
-    noteTold(told, notification)
+    noteSent(sent, notification)
   }
   return true
 }

@@ -30,7 +30,7 @@ interface Outgoing {
   readonly to: readonly string[]
 }
 
-/** What is sealed of a target. */
+/** The sealed part of a target. */
 export interface TargetAddress {
   readonly url: string
   readonly signing_key: string | null
