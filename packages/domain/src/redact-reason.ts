@@ -13,7 +13,7 @@ const SHOWN: ReadonlySet<string> = new Set(
   (
     'action authorization before by category deadline dependency fields held instance_type instance_types last_at ' +
     'license license_status max min missing needed next_try_at operation part reason region registration ' +
-    'requested resource restarted_at scope service since spared stage start state status step telemetry ' +
+    'requested resource restarted_at save saved_at scope service since spared stage start state status step telemetry ' +
     'template version waiting_for worker worker_id workers'
   ).split(' '),
 )

@@ -13,6 +13,7 @@ import { labActions } from './labs/lab-action-reconciler.ts'
 import { labScan } from './labs/lab-scan.ts'
 import { sessionReconciler } from './reconciler.ts'
 import { labletCounters } from './report.ts'
+import { saveQueue } from './saves/save-queue.ts'
 import { labletMemory } from './term-memory.ts'
 import { workerSlots } from './worker-concurrency-limit.ts'
 
@@ -22,17 +23,20 @@ export interface LabletControllerParts extends ControllerParts {
   readonly config: LabletControllerConfig
 }
 
-/** Reconciles sessions, performs lab actions, scans labs and fetches content, all in one leadership term. */
+/** Reconciles sessions, saves their labs, performs lab actions, scans labs and fetches content, all in one leadership term. */
 export function labletController(parts: LabletControllerParts): Controller {
   const { client, clock, config, meter } = parts
   const memory = termMemory(labletMemory)
   const scanWakes = wakeRelay()
+  const logins = cmlLoginResolver(
+    (id, signal) => client.call('getWorkerSecrets', { params: { id }, signal }),
+    config.cmlDefaults,
+  )
+  const saves = saveQueue({ ...parts, logins })
   const shared = {
     ...parts,
-    logins: cmlLoginResolver(
-      (id, signal) => client.call('getWorkerSecrets', { params: { id }, signal }),
-      config.cmlDefaults,
-    ),
+    logins,
+    saves,
     settings: settingsCache({ client, clock }),
     definitions: definitionCache(client),
     counters: labletCounters(meter),
@@ -44,7 +48,7 @@ export function labletController(parts: LabletControllerParts): Controller {
   scanWakes.connect(scan)
   const loop = sessionReconciler(shared)
   const others = [labActions(shared), scan, contentSync(shared)]
-  const led = allOf('lablet-controller', [loop, ...others])
+  const led = allOf('lablet-controller', [loop, saves, ...others])
   return {
     service: leaderElected(memory.during(led), parts.election),
     loop,

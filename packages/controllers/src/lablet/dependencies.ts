@@ -10,6 +10,7 @@ import type { TermMemory } from '../kit/term-memory.ts'
 import type { LabletControllerConfig } from './config.ts'
 import type { DefinitionCache } from './definition-cache.ts'
 import type { LabletCounters } from './report.ts'
+import type { SaveQueue } from './saves/save-queue.ts'
 import type { LabletMemory } from './term-memory.ts'
 import type { WorkerSlots } from './worker-concurrency-limit.ts'
 
@@ -28,6 +29,7 @@ export interface LabletDependencies {
   readonly definitions: DefinitionCache
   readonly counters: LabletCounters
   readonly slots: WorkerSlots
+  readonly saves: SaveQueue
   readonly memory: TermMemory<LabletMemory>
   /** Reports that this controller has changed labs of a worker. */
   labsChanged(workerId: string): void

@@ -3,6 +3,7 @@ import { pagesOf } from '@lcm/client/list-pages'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { toInstant } from '@lcm/domain/instant'
+import { decideSave, type SaveDecision } from '@lcm/domain/save/decide-save'
 import { decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
 import { isEndUnserved, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -20,7 +21,7 @@ import {
 import { SupersededError } from '../kit/fenced-write.ts'
 import type { LabletDependencies } from './dependencies.ts'
 import { type FencedLabs, fencedLabs } from './labs/fenced-labs.ts'
-import { observe, workerOf } from './observe.ts'
+import { observe, type SessionObservation, workerOf } from './observe.ts'
 import { performDecision } from './perform.ts'
 import { noteOf, type SessionReconcile } from './report.ts'
 
@@ -86,12 +87,31 @@ async function observeAndAct(parts: LabletDependencies, context: SessionReconcil
   plan(parts, context.session, decision)
   const result = await performDecision(parts, context, { decision, seen, labs: cmlLabs })
   const { action, because } = decision
+  const saving = action.kind === 'wait' ? await saveIfDue(parts, context, seen) : null
   const name = `session:${context.session.id}`
   // A wait has no outcome: the result repeats the reason.
   if (action.kind === 'wait') parts.decisions.note(name, context.epoch, noteOf(context, { action: 'wait', because }))
   if (action.kind === 'write') parts.decisions.written(name, because)
-  return result
+  const isSooner = saving?.kind === 'wait' && result.status === 'REQUEUE' && saving.afterMs < result.afterMs
+  return isSooner ? requeue(because.message, saving.afterMs) : result
 }
+
+/** A save runs beside the reconciles of its session, which waits for nothing else. */
+async function saveIfDue(
+  parts: LabletDependencies,
+  { session, epoch, leadership, signal }: SessionReconcile,
+  { worker, labState, nowMs }: SessionObservation,
+): Promise<SaveDecision | null> {
+  if (worker === null || labState === null) return null
+  const { save_interval_minutes: intervalMinutes } = await parts.settings.read(signal)
+  const { saves_enabled: isEnabled } = await parts.definitions.get(session.definition.id, signal)
+  const decision = decideSave(session, { isEnabled, intervalMinutes, isLabUp: labState === LAB_UP, nowMs })
+  if (decision.kind === 'save')
+    parts.saves.request({ session, worker, cause: decision.cause, epoch, leadership, endsAtMs: null })
+  return decision
+}
+/** The state of a lab in CML whose nodes run or start. */
+const LAB_UP = 'STARTED'
 
 /** Changes are sent only while the session is as it was when they were announced. */
 function cmlLabsFor(parts: LabletDependencies, context: SessionReconcile, worker: Worker): FencedLabs {

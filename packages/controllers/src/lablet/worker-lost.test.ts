@@ -42,7 +42,9 @@ describe('a worker that is lost before a change', () => {
     'for a while, has its labs deleted and their capacity released when it is back',
     async () => {
       for (const index of [...(await undisturbed()).keys()].filter(each => each % 2 === 0)) {
-        const { rig, session } = await story({ at: index + 1, when: 'before' }, isAwayForAWhile, 20 * MINUTE_MS)
+        const { rig, session } = await story({ at: index + 1, when: 'before' }, isAwayForAWhile, {
+          afterwardsMs: 20 * MINUTE_MS,
+        })
         expect(['PENDING', 'TERMINATED', 'ARCHIVED']).toContain(session.status)
         expect([index, await rig.labsThere()]).toEqual([index, []])
         expect([index, (await rig.worker()).reservations]).toEqual([index, {}])

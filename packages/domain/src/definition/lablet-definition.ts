@@ -103,7 +103,11 @@ export const DefinitionSpec = z.strictObject({
   lab_reuse: z
     .boolean()
     .default(false)
-    .meta({ description: 'Whether the lab of an ended session is wiped and kept for the next one.' }),
+    .meta({
+      description:
+        'Whether the lab of an ended session is wiped and kept for the next one. Only with saves off: a saved lab has ' +
+        'the configurations of its last learner.',
+    }),
   saves_enabled: z.boolean().default(true).meta({ description: 'Whether the work in its labs is saved.' }),
 })
 export type DefinitionSpec = z.infer<typeof DefinitionSpec>

@@ -48,8 +48,11 @@ export const NODE_NEEDS: ReadonlyMap<string, NodeNeeds> = new Map([
 /** Node definitions whose users work on a screen, in addition to the serial line. */
 const GRAPHICAL: ReadonlySet<string> = new Set(['desktop'])
 
+/** Switches and connectors run nothing, and have neither a console nor a configuration. */
+export const runsNothing = (nodeDefinition: string): boolean => NODE_NEEDS.get(nodeDefinition)?.counts === false
+
 /** How people reach a node. CML doesn't say so before a lab exists, so an unknown definition is expected to have a serial line. */
 export function consolesOf(nodeDefinition: string): readonly ('serial' | 'vnc')[] {
-  if (NODE_NEEDS.get(nodeDefinition)?.counts === false) return []
+  if (runsNothing(nodeDefinition)) return []
   return GRAPHICAL.has(nodeDefinition) ? ['serial', 'vnc'] : ['serial']
 }

@@ -2,6 +2,13 @@ import { z } from 'zod'
 import { consolesOf } from './node-needs.ts'
 import type { Topology } from './topology.ts'
 
+/** The parts of a topology that open ports. */
+export const TaggedTopology = z.looseObject({
+  nodes: z.array(z.looseObject({ label: z.string(), tags: z.array(z.string()).nullish() })),
+  smart_annotations: z.array(z.looseObject({ tag: z.string().nullish() })).optional(),
+})
+export type TaggedTopology = z.infer<typeof TaggedTopology>
+
 /** The outside ports of a CML server that lead to its nodes. */
 export const PORT_POOL = { from: 2000, to: 7999 } as const
 
@@ -115,11 +122,11 @@ export function tagsWithPorts(
 }
 
 /** The lab as it is imported, with the allocated ports. CML creates the annotations of those tags again. */
-export function withPorts(
-  topology: Topology,
+export function withPorts<T extends TaggedTopology>(
+  topology: T,
   wishes: readonly PortWish[],
   ports: Readonly<Record<string, number>>,
-): Topology {
+): T {
   const nodes = topology.nodes.map(node => ({
     ...node,
     tags: tagsWithPorts(node.label, node.tags ?? [], wishes, ports),

@@ -176,7 +176,7 @@ it.each<[string, Partial<LabletSession>, Partial<SessionFacts>, object]>([
     'is at a step',
     { status: 'STOPPING', pipeline: newPipeline('teardown', 1) },
     {},
-    { code: 'pipeline_step', params: { step: 'stop' } },
+    { code: 'pipeline_step', params: { step: 'save' } },
   ],
   ['has no teardown yet', { status: 'STOPPING', pipeline: UP }, {}, { code: 'tearing_down_lab' }],
   [
@@ -422,21 +422,28 @@ describe('a teardown', () => {
     for (const seen of [worker, null, { ...worker, status: 'TERMINATED' as const }])
       expect(decide(newPipeline('teardown', 1), { worker: seen }).action).toMatchObject({
         kind: 'step',
-        next: { kind: 'begin', step: { name: 'stop' } },
+        next: { kind: 'begin', step: { name: 'save' } },
       })
     expect(changesOf(decide(withSteps('teardown', 'skipped')))).toEqual({ status: 'STOPPED' })
   })
 
   it('D-27: is bounded: a step that never ends fails after its last attempt', () => {
-    const [stop] = PIPELINE_STEPS.teardown
-    const started_at = toInstant(START)
-    const running = { ...UNTOUCHED, status: 'running' as const, started_at, attempts: stop?.attemptsMax ?? 0 }
-    const pipeline = newPipeline('teardown', 1)
-    const late = decide(
-      { ...pipeline, steps: { ...pipeline.steps, stop: running } },
-      { nowMs: START + 24 * 60 * MINUTE },
-    )
-    expect(late.action).toMatchObject({ kind: 'step', next: { kind: 'failed', step: { name: 'stop' } } })
+    const running = (name: string) => {
+      const attempts = PIPELINE_STEPS.teardown.find(step => step.name === name)?.attemptsMax ?? 0
+      return { ...UNTOUCHED, status: 'running' as const, started_at: toInstant(START), attempts }
+    }
+    const { steps, ...pipeline } = newPipeline('teardown', 1)
+    const save = { ...UNTOUCHED, status: 'skipped' as const }
+    const late = { nowMs: START + 24 * 60 * MINUTE }
+    expect(decide({ ...pipeline, steps: { ...steps, save, stop: running('stop') } }, late).action).toMatchObject({
+      kind: 'step',
+      next: { kind: 'failed', step: { name: 'stop' } },
+    })
+    // The lab is stopped without a save that never ends.
+    expect(decide({ ...pipeline, steps: { ...steps, save: running('save') } }, late).action).toMatchObject({
+      kind: 'step',
+      next: { kind: 'begin', step: { name: 'stop' } },
+    })
   })
 })
 

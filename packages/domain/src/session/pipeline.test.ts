@@ -60,7 +60,7 @@ describe.each(PIPELINES)('%s', name => {
     expect(end).toEqual({ kind: 'done' })
   })
 
-  it('is never done while a step is neither completed nor skipped', () => {
+  it('is never done while a step that it needs is neither completed nor skipped', () => {
     for (const status of STEP_STATES)
       for (const step of names) {
         const steps = Object.fromEntries(
@@ -68,7 +68,8 @@ describe.each(PIPELINES)('%s', name => {
         )
         const pipeline: Pipeline = { name, attempt: 1, steps: { ...steps, [step]: { ...UNTOUCHED, status } } }
         const isDone = nextStep(pipeline, START).kind === 'done'
-        expect(isDone, `${step} ${status}`).toBe(status === 'completed' || status === 'skipped')
+        const isPassed = status === 'completed' || status === 'skipped' || (status === 'failed' && step === 'save')
+        expect(isDone, `${step} ${status}`).toBe(isPassed)
       }
   })
 })

@@ -15,6 +15,8 @@ export interface StepPlan {
 }
 
 const MINUTE_MS = 60_000
+/** A lab is torn down after this time even if its work is not saved yet. */
+export const FINAL_SAVE_MS = MINUTE_MS
 
 export const PIPELINE_STEPS: Readonly<Record<Pipeline['name'], readonly StepPlan[]>> = {
   instantiate: [
@@ -27,7 +29,8 @@ export const PIPELINE_STEPS: Readonly<Record<Pipeline['name'], readonly StepPlan
     { name: 'mark_ready', needs: ['converged'], timeoutMs: MINUTE_MS, attemptsMax: 3 },
   ],
   teardown: [
-    { name: 'stop', needs: [], timeoutMs: 10 * MINUTE_MS, attemptsMax: 5 },
+    { name: 'save', needs: [], timeoutMs: FINAL_SAVE_MS, attemptsMax: 1, isOptional: true },
+    { name: 'stop', needs: ['save'], timeoutMs: 10 * MINUTE_MS, attemptsMax: 5 },
     { name: 'wipe', needs: ['stop'], timeoutMs: 5 * MINUTE_MS, attemptsMax: 5 },
     { name: 'delete', needs: ['wipe'], timeoutMs: 5 * MINUTE_MS, attemptsMax: 5 },
     { name: 'release', needs: ['delete'], timeoutMs: MINUTE_MS, attemptsMax: 10 },

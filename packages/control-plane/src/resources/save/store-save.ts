@@ -46,7 +46,7 @@ async function sameContent(
 ): Promise<StoredSave | null> {
   const [newest] = await savesOf(api, session.id)
   if (newest === undefined) return null
-  if (newest.content_sha256 === sha256) return body.cause === 'end' ? markFinal(api, newest) : newest
+  if (newest.content_sha256 === sha256) return confirmed(api, newest, body)
   if (newest.created_at <= body.began_at) return null
   throw new ProblemError(
     'version_mismatch',
@@ -54,10 +54,13 @@ async function sameContent(
   )
 }
 
-const markFinal = (api: Api, { id }: StoredSave): Promise<StoredSave> =>
-  changeDocument({ collection: api.saves, id, noun: 'save' }, api.clock, null, save =>
-    save.is_final ? null : { document: { ...save, is_final: true }, entries: [] },
-  )
+/** The same content may be the last one now, and may lack the latest changes of other nodes. */
+const confirmed = (api: Api, { id }: StoredSave, { cause, nodes }: StoreRequest['body']): Promise<StoredSave> =>
+  changeDocument({ collection: api.saves, id, noun: 'save' }, api.clock, null, save => {
+    const is_final = save.is_final || cause === 'end'
+    const isKnown = is_final === save.is_final && JSON.stringify(nodes) === JSON.stringify(save.nodes)
+    return isKnown ? null : { document: { ...save, nodes, is_final }, entries: [] }
+  })
 
 async function newSave(
   api: Api,
@@ -115,7 +118,8 @@ function recordAttempt(api: Api, request: StoreRequest, save: StoredSave): Promi
     const { tried_at, save_id } = session.save
     if (save_id === save.id && tried_at !== null && tried_at >= body.began_at) return null
     const skipped = save.nodes.filter(({ outcome }) => outcome === 'skipped').length
-    const outcome = save_id === save.id ? reason('save_unchanged') : reason('lab_saved', { skipped })
+    const isUnchanged = save_id === save.id && skipped === 0
+    const outcome = isUnchanged ? reason('save_unchanged') : reason('lab_saved', { skipped })
     const latest = { ...waiting(session, body.began_at), tried_at: now, outcome, save_id: save.id }
     return { session: { ...session, save: latest, fence } }
   })

@@ -56,6 +56,7 @@ const CHANGES: readonly [string, () => Promise<unknown>][] = [
   ['stop', () => cmlLabs.stop('lab')],
   ['wipe', () => cmlLabs.wipe('lab')],
   ['delete', () => cmlLabs.delete('lab')],
+  ['extractConfiguration', () => cmlLabs.extractConfiguration({ lab_id: 'lab', node_id: 'n' }, never)],
 ]
 
 describe('D-2: changes without compare-and-set', () => {

@@ -1,4 +1,4 @@
-import type { CmlLab, CmlLabs, CmlNode, ImportedLab, LabImport } from '@lcm/cloud/cml-labs'
+import type { CmlLab, CmlLabs, CmlNode, CmlNodePath, ImportedLab, LabImport } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
@@ -20,6 +20,10 @@ export interface FencedLabs {
   stop(labId: string): Promise<void>
   wipe(labId: string): Promise<void>
   delete(labId: string): Promise<void>
+  consoleLog(node: CmlNodePath): Promise<string>
+  /** `until` aborts it earlier than the rest. */
+  extractConfiguration(node: CmlNodePath, until: AbortSignal): Promise<void>
+  download(labId: string): Promise<string>
 }
 
 export interface FencedLabsParts {
@@ -66,6 +70,10 @@ export function fencedLabs({ labs, logins }: FencedLabsParts, asked: LabFence): 
     stop: labId => change('stop', known => labs.stop(known, labId, signal)),
     wipe: labId => change('wipe', known => labs.wipe(known, labId, signal)),
     delete: labId => change('delete', known => labs.delete(known, labId, signal)),
+    consoleLog: node => read(known => labs.consoleLog(known, node, signal)),
+    extractConfiguration: (node, until) =>
+      change('extract_configuration', known => labs.extractConfiguration(known, node, until)),
+    download: labId => read(known => labs.download(known, labId, signal)),
   }
 }
 

@@ -3,6 +3,7 @@ import { assert } from '@lcm/domain/assert'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
 import { reason } from '@lcm/domain/reason'
+import { reusesLabs } from '@lcm/domain/save/restore'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import { fetchLab, labsOnRecord } from '../api-calls.ts'
 import { isNotFound } from '../labs/fenced-labs.ts'
@@ -17,8 +18,7 @@ export async function resolveLab(context: StepContext): Promise<StepResult> {
     return own.pending_action === null
       ? completed({ record_id: own.id })
       : blockedUnlessLate(context, reason('earlier_lab_pending', { action: own.pending_action.action }))
-  const { lab_reuse } = await context.definition()
-  const left = lab_reuse ? await leftBehind(context) : null
+  const left = reusesLabs(await context.definition(), context.session) ? await leftBehind(context) : null
   return completed({ record_id: left?.id ?? null })
 }
 

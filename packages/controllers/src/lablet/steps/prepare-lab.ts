@@ -1,14 +1,16 @@
 import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
+import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
-import { reason } from '@lcm/domain/reason'
+import { type Reason, reason } from '@lcm/domain/reason'
+import { isRestoreAnnounced, withRestore } from '@lcm/domain/save/restore'
 import { reportLab } from '../api-calls.ts'
 import { tearDownLab } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
 import { putOnRecord } from './lab-bind-steps.ts'
-import { completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
-import { topologyToImport } from './topology-to-import.ts'
+import { type LabContent, labContent, withRefusal } from './lab-content.ts'
+import { again, completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
 
 /** Ensures that the lab exists, is wiped, and has tags with the allocated ports. */
 export async function prepareLab(context: StepContext): Promise<StepResult> {
@@ -59,19 +61,33 @@ async function forgetLabId(context: StepContext, { id, lab_id }: LabRecord): Pro
   })
 }
 
+/** Imports the saved work of the session, or its definition. Which of them is announced first: the response may be lost. */
 async function importLab(context: StepContext): Promise<StepResult> {
-  const definition = await context.definition()
-  const title = labTitle(context.session, definition)
+  const content = await labContent(context, portsOf(context))
+  const { because } = content
+  if (because !== null && !isRestoreAnnounced(context.session, because)) return announced(context, because)
   try {
-    const topology = await topologyToImport(definition, portsOf(context), () => context.clock.sleep(0))
-    const { lab_id } = await context.labs.import({ title, topology })
+    const title = labTitle(context.session, await context.definition())
+    const { lab_id } = await context.labs.import({ title, topology: content.topology })
     context.counters.add('labs_imported')
     context.labsChanged()
     await putOnRecord(context, lab_id)
-    return completed({ lab_id })
+    return completed({ lab_id, ...(content.save === null ? {} : { save_id: content.save.id }) })
   } catch (error) {
-    // CML would refuse the same topology again.
-    if (error instanceof CloudError && error.errorClass === 'invalid') return failed(error.message, { definite: true })
+    if (error instanceof CloudError && error.errorClass === 'invalid') return await notImported(context, content, error)
     throw error
   }
+}
+
+const announced = (context: StepContext, because: Reason): StepResult => ({
+  ...again(because),
+  conditions: withRestore(context.session, because, toInstant(context.clock.now())),
+})
+
+/** CML would refuse the same topology again. An older save, or the definition, is better than no lab. */
+async function notImported(context: StepContext, content: LabContent, { message }: CloudError): Promise<StepResult> {
+  if (content.save === null) return failed(message, { definite: true })
+  const refused = withRefusal(content.refused, content.save.id, message)
+  const { because } = await labContent(context, portsOf(context), refused)
+  return announced(context, because ?? reason('lab_not_restored', { refused: [...refused.values()] }))
 }

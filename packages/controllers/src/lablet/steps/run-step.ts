@@ -95,6 +95,7 @@ function stepContextOf(
     ...context,
     ...at,
     counters: parts.counters,
+    saves: parts.saves,
     worker: seen.worker,
     labs: cmlLabs ?? NO_WORKER,
     definition: () => parts.definitions.get(session.definition.id, signal),
@@ -117,6 +118,9 @@ const NO_WORKER: FencedLabs = {
   stop: noWorker,
   wipe: noWorker,
   delete: noWorker,
+  consoleLog: noWorker,
+  extractConfiguration: noWorker,
+  download: noWorker,
 }
 
 /** Error classes of CML that a retry may solve. */
@@ -140,7 +144,7 @@ async function conclude(
   { plan, step }: StepContext,
   result: StepResult,
 ): Promise<ReconciliationResult> {
-  const { outcome, access, progress, version } = result
+  const { outcome, access, progress, version, conditions } = result
   const { pipeline } = context.session
   assert(pipeline !== null, 'a step without a pipeline')
   const now = toInstant(parts.clock.now())
@@ -148,6 +152,10 @@ async function conclude(
   if (after === null) {
     const because = 'because' in outcome ? outcome.because : null
     const isNews = progress !== undefined && JSON.stringify(progress) !== JSON.stringify(step.output)
+    if (conditions !== undefined && because !== null) {
+      await writeSession(context, { conditions }, { action: plan.name, because })
+      return requeue(because.message, 0)
+    }
     if (isNews) {
       const written = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
       await writeSession(

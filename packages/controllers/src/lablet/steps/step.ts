@@ -6,10 +6,11 @@ import type { Reason } from '@lcm/domain/reason'
 import type { LabletSession, Step } from '@lcm/domain/session/lablet-session'
 import type { StepOutcome, StepPlan } from '@lcm/domain/session/pipeline'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Election } from '@lcm/runtime'
+import type { Election, Leadership } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { FencedLabs } from '../labs/fenced-labs.ts'
 import type { LabletCounters } from '../report.ts'
+import type { SaveQueue } from '../saves/save-queue.ts'
 
 /** Everything that one step of a session may use. */
 export interface StepContext {
@@ -19,12 +20,14 @@ export interface StepContext {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly epoch: number
+  readonly leadership: Leadership
   readonly session: LabletSession
   readonly plan: StepPlan
   /** The step as it was announced. */
   readonly step: Step
   readonly worker: Worker | null
   readonly labs: FencedLabs
+  readonly saves: SaveQueue
   /** Requests that this run of the step has sent to CML. Losing them repeats a request, which does no harm. */
   readonly asked: Set<string>
   definition(): Promise<LabletDefinition>
@@ -40,6 +43,8 @@ export interface StepResult {
   readonly access?: LabletSession['access']
   /** Progress of a step that is not finished. */
   readonly progress?: Step['output']
+  /** Conditions to write beside the outcome. */
+  readonly conditions?: LabletSession['conditions']
   /** The version that the session has after what the step wrote by itself. */
   readonly version?: number
 }

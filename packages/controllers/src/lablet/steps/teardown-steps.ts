@@ -1,12 +1,17 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
+import { toMs } from '@lcm/domain/instant'
 import type { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { type Reason, reason } from '@lcm/domain/reason'
+import { endsWithSave } from '@lcm/domain/save/decide-save'
+import { reusesLabs } from '@lcm/domain/save/restore'
 import { canServeLabs, workerLost } from '@lcm/domain/session/decide-session'
+import { FINAL_SAVE_MS } from '@lcm/domain/session/pipeline'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import { reportLab } from '../api-calls.ts'
 import { type Depth, tearDownLab } from '../labs/lab-teardown.ts'
 import { isOurs } from '../labs/lab-titles.ts'
 import {
+  again,
   blockedUnlessLate,
   completed,
   failed,
@@ -18,12 +23,29 @@ import {
 } from './step.ts'
 
 export const TEARDOWN: Readonly<Record<string, RunStep>> = {
+  save: saveAtEnd,
   stop: takeLabDown('stop', 'STOPPED'),
   wipe: takeLabDown('wipe', 'WIPED'),
   delete: deleteLab,
   release,
   archive: async () => completed(),
 }
+
+/** Saves what the learner did last. The teardown goes on without a save that takes too long. */
+async function saveAtEnd(context: StepContext): Promise<StepResult> {
+  const { session, worker, saves, clock, step, epoch, leadership, asked } = context
+  if (!endsWithSave(session)) return skipped('the lab was not up')
+  if (!(await context.definition()).saves_enabled) return skipped('saves are off for this definition')
+  if (worker === null || !canServeLabs(worker)) return skipped('CML is not available')
+  const leftMs = toMs(step.started_at ?? session.updated_at) + FINAL_SAVE_MS - clock.now()
+  if (leftMs <= 0) return skipped('the save took too long')
+  if (!asked.has(SAVE)) {
+    saves.request({ session, worker, cause: 'end', epoch, leadership, endsAtMs: clock.monotonic() + leftMs })
+    asked.add(SAVE)
+  }
+  return saves.isBusy(session.id) ? again(reason('saving_lab')) : completed()
+}
+const SAVE = 'save'
 
 /** A lab that is gone, or whose worker is gone, counts as torn down. */
 function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
@@ -65,7 +87,7 @@ async function deleteLab(context: StepContext): Promise<StepResult> {
   if (record === null) return skipped('the session has no lab')
   if (worker === null || worker.status === 'TERMINATED') return skipped('the worker is gone')
   if (!canServeLabs(worker)) return notServing(context)
-  const isKept = (await context.definition()).lab_reuse && session.last_error === null
+  const isKept = reusesLabs(await context.definition(), session) && session.last_error === null
   const labs = await labsOf(context, record)
   const superfluous = labs.filter(lab => !(isKept && lab.lab_id === record.lab_id))
   // Otherwise a scan during this step would report the lab as lost.

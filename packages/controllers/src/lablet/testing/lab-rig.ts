@@ -59,6 +59,8 @@ export interface LabRig {
   session(id?: string): Promise<LabletSession>
   define(more: Partial<LabletDefinition>): Promise<void>
   change(id: string, more: Partial<LabletSession>): Promise<void>
+  /** A learner types a line on the console of a node of a session. */
+  type(node: string, line: string, id?: string): Promise<void>
   /** Its owner cancels it. */
   cancel(id?: string): Promise<void>
   records(): Promise<readonly LabRecord[]>
@@ -92,6 +94,11 @@ export async function labRig({ timeslotMs = 30 * MINUTE_MS } = {}): Promise<LabR
   )
   await plane.put('definitions', storedDefinition(aDefinition(now())))
   const stopAnnouncing = plane.run('announcer')
+  const control = (method: string, action: string, body: object) => {
+    const url = `/sim/v1/instances/${machine.id}/cml/${action}`
+    const answer = cmlControl(model)({ method, url, body: JSON.stringify(body) })
+    if (answer?.status !== 200) throw new Error(JSON.stringify(answer))
+  }
   const login = (): CmlLogin => ({ url: machine.endpoint() ?? '', certificate_sha256, ...DEFAULT_CML_LOGIN })
   return {
     ...{ clock, model, labs, plane, coordination, stopAnnouncing, login, instanceId: machine.id },
@@ -111,11 +118,11 @@ export async function labRig({ timeslotMs = 30 * MINUTE_MS } = {}): Promise<LabR
     cancel: async (id = 'ls-1') => void (await plane.others().call('cancelSession', { params: { id } })),
     records: () => plane.all('labs'),
     labsThere: () => labs.list(login(), never),
-    faults(patch) {
-      const url = `/sim/v1/instances/${machine.id}/cml/faults`
-      const answer = cmlControl(model)({ method: 'PATCH', url, body: JSON.stringify(patch) })
-      if (answer?.status !== 200) throw new Error(JSON.stringify(answer))
+    async type(node, line, id = 'ls-1') {
+      const lab = (await labs.list(login(), never)).find(({ title }) => title.endsWith(id))
+      control('POST', 'type', { lab_id: lab?.lab_id ?? '', node, line })
     },
+    faults: patch => control('PATCH', 'faults', patch),
   }
 }
 

@@ -19,23 +19,36 @@ export interface Story {
 
 export type Happening = (rig: LabRig, id: string, controller: string) => Promise<AfterCrashPoint>
 
+export interface StoryOptions {
+  readonly afterwardsMs?: number
+  /** Prepares the rig before the controllers lead. */
+  before?(rig: LabRig): Promise<void>
+  /** Changes the session as it was booked. */
+  readonly booked?: Partial<LabletSession>
+  /** Called every 5 s. */
+  meanwhile?(rig: LabRig, session: LabletSession): Promise<void>
+}
+
 /** One session from its placement to its end, with one controller that has an incident and one standby. */
-export async function story(point: CrashPoint, happening: Happening, afterwardsMs = 0): Promise<Story> {
+export async function story(point: CrashPoint, happening: Happening, options: StoryOptions = {}): Promise<Story> {
   const rig = await labRig({ timeslotMs: TIMESLOT_MS })
+  await options.before?.(rig)
   const parts = { client: rig.plane.client('lablet-controller'), labs: rig.labs }
   const watched = crashingProcess(parts, point, () => happening(rig, ID, 'first'))
   aController(rig, 'first', watched)
   await rig.clock.advance(0)
   const second = aController(rig, 'second')
   await rig.book(ID)
+  if (options.booked !== undefined) await rig.change(ID, options.booked)
   let labsMax = 0
   for (let ms = 0; ms < END_MS && !isOver(await rig.session(ID)); ms += 5_000) {
     await rig.clock.advance(5_000)
+    await options.meanwhile?.(rig, await rig.session(ID))
     // Thousands of requests would only cost memory here.
     rig.plane.requests.length = 0
     labsMax = Math.max(labsMax, rig.model.cml.contextOf(rig.instanceId)?.labs.length ?? 0)
   }
-  await rig.clock.advance(afterwardsMs)
+  await rig.clock.advance(options.afterwardsMs ?? 0)
   rig.coordination.faults.crash('first')
   await second.stop()
   return { rig, session: await rig.session(ID), sent: watched.sent, isReached: watched.isReached(), labsMax }
@@ -45,6 +58,6 @@ const isOver = ({ status }: LabletSession): boolean => isFinal(status) || status
 
 const NEVER: CrashPoint = { at: Number.POSITIVE_INFINITY, when: 'before' }
 /** The changes that a controller makes when nothing happens. */
-export const undisturbed = async () => (await story(NEVER, async () => 'goes on')).sent
+export const undisturbed = async (options?: StoryOptions) => (await story(NEVER, async () => 'goes on', options)).sent
 /** The changes up to and including the first with that name. */
 export const upTo = (changes: readonly string[], name: string) => changes.slice(0, changes.indexOf(name) + 1)

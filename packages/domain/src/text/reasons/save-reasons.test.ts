@@ -4,6 +4,9 @@ import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const MIB = 1024 * 1024
 
+const REFUSED = [reason('save_refused', { save: 'sv-2', error: 'it was deleted' })]
+const SAVED = { save: 'sv-1', saved_at: '2026-01-02T10:20:00.000Z' }
+
 const ROWS: readonly MessageRow[] = [
   [reason('lab_saved', { skipped: 0 }), 'the lab was saved'],
   [reason('lab_saved', { skipped: 1 }), 'the lab was saved without the latest changes of 1 node'],
@@ -16,6 +19,22 @@ const ROWS: readonly MessageRow[] = [
   [
     reason('save_too_large', { size_bytes: null, limit_bytes: 16 * MIB }),
     'the lab is too large to be saved: its topology may have 16 MiB',
+  ],
+  [reason('saving_lab'), 'the work in the lab is being saved'],
+  [reason('save_failed', { error: 'no answer' }), 'the lab could not be saved: no answer'],
+  [reason('node_not_booted', { state: 'STOPPED' }), 'the node is STOPPED'],
+  [reason('console_in_use'), 'its console is in use'],
+  [reason('extraction_failed', { error: 'no answer' }), 'CML could not extract its configuration: no answer'],
+  [reason('save_out_of_time'), 'no time was left'],
+  [reason('save_refused', { save: 'sv-2', error: 'it was deleted' }), "sv-2 can't be used: it was deleted"],
+  [reason('lab_restored', { ...SAVED, refused: [] }), 'the lab starts with the work saved at 2026-01-02T10:20:00.000Z'],
+  [
+    reason('lab_restored', { ...SAVED, refused: REFUSED }),
+    "the lab starts with the work saved at 2026-01-02T10:20:00.000Z; sv-2 can't be used: it was deleted",
+  ],
+  [
+    reason('lab_not_restored', { refused: REFUSED }),
+    "the lab starts without the saved work: sv-2 can't be used: it was deleted",
   ],
 ]
 
