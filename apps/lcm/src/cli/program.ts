@@ -43,12 +43,12 @@ const GROUPS: readonly Group[] = [
   {
     name: 'get',
     summary:
-      'List workers, templates, definitions, sessions, labs, services, leaks, people, quotas or tokens, or show one',
+      'List workers, templates, definitions, sessions, labs, saves, services, leaks, people, quotas or tokens, or show one',
     load: async () => (await import('./verbs/get.ts')).defineGet,
   },
   {
     name: 'describe',
-    summary: 'Show the details of a worker, definition, session, lab or service',
+    summary: 'Show the details of a worker, definition, session, lab, save or service',
     load: async () => (await import('./verbs/describe.ts')).defineDescribe,
   },
   {
@@ -172,6 +172,16 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./session/session-lifecycle-commands.ts')).defineCancel,
   },
   {
+    name: 'save',
+    summary: 'Save the work in a running lab',
+    load: async () => (await import('./save/save-commands.ts')).defineSave,
+  },
+  {
+    name: 'download',
+    summary: 'Download saved work',
+    load: async () => (await import('./save/save-commands.ts')).defineDownload,
+  },
+  {
     name: 'requeue',
     summary: 'Return a session to the queue, to be placed again',
     load: async () => (await import('./session/session-lifecycle-commands.ts')).defineRequeue,
@@ -214,7 +224,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'delete',
     alias: 'remove',
-    summary: 'Delete a lab, definition, template, person, token, or the record of a TERMINATED worker',
+    summary: 'Delete a lab, definition, template, save, person, token, or the record of a TERMINATED worker',
     load: async () => (await import('./verbs/delete.ts')).defineDelete,
   },
   {

@@ -49,7 +49,7 @@ export interface Kind<T extends Resource> {
 }
 
 /** Names and events of a published kind, from the table of the contract. */
-const publishedAs = <N extends EventResourceName>(name: N) => ({
+export const publishedAs = <N extends EventResourceName>(name: N) => ({
   plural: name,
   singular: RESOURCE_KINDS[name].event.name,
   changed: (event: EventEnvelope) => changedData(name, event),

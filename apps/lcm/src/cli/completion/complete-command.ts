@@ -7,6 +7,7 @@ import type { GlobalOptions } from '../global-options.ts'
 import { PEOPLE } from '../person/person-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { handlesOf, type Resource } from '../resource-view.ts'
+import { SAVES } from '../save/save-kind.ts'
 import { TOKENS } from '../token/token-kind.ts'
 import { offerFor } from './completion-suggestions.ts'
 
@@ -73,6 +74,7 @@ const LISTS: Readonly<Record<string, List>> = {
   definition: listing(DEFINITIONS),
   session: listing(SESSIONS),
   lab: listing(LABS),
+  save: listing(SAVES),
   service: listing(SERVICES),
   leak: listing(LEAKS),
   person: listing(PEOPLE),

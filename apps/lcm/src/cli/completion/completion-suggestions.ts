@@ -69,11 +69,12 @@ const flagsOf = (command: Command, program: Command): string[] => [
   '--help',
 ]
 
-const NOUNS = ['worker', 'template', 'definition', 'session', 'lab', 'service', 'leak', 'person', 'token']
+const NOUNS = ['worker', 'template', 'definition', 'session', 'lab', 'save', 'service', 'leak', 'person', 'token']
 const pluralOf = (noun: string): string => (noun === 'person' ? 'people' : `${noun}s`)
 
 /** The noun of an argument: `get workers [id]` expects a worker, `book <definition>` a definition, `--template` a template. */
 function nounOf(name: string, command = ''): string | null {
+  if (name === 'resume') return 'save'
   const singular = (word: string) => NOUNS.find(noun => word === noun || word === pluralOf(noun)) ?? null
   return singular(name) ?? (name === 'id' || name === 'name' ? singular(command) : null)
 }

@@ -1,5 +1,6 @@
 import { type Instant, readInstant } from '@lcm/domain/instant'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { durationMs, type Format, formatOption } from '../option-parsers.ts'
@@ -18,6 +19,7 @@ interface BookOptions {
   /** In minutes. */
   readonly for?: number
   readonly reservation?: string
+  readonly resume?: string
   readonly wait?: boolean
   readonly timeout?: number
   readonly output?: Format
@@ -25,10 +27,11 @@ interface BookOptions {
 
 export function defineBook(book: Command, shell: Shell): void {
   book
-    .argument('<definition>', 'Definition to book (list them with `lcm get definitions`)')
+    .argument('[definition]', 'Definition to book (list them with `lcm get definitions`); omit it with --resume')
     .option('--start <time>', 'Start time, such as 2026-01-31T09:00Z (default: now)', timeOf)
     .option('--for <duration>', 'Duration, such as 90m (default: the maximum of the definition)', minutesOf)
     .option('--reservation <id>', 'Your own reference number')
+    .option('--resume <save>', 'Continue with saved work (list it with `lcm get saves`)')
     .option('--wait', 'Show progress and wait until the lab is ready, then print how to connect')
     .addOption(
       new Option('--timeout <duration>', 'Timeout for --wait (default: 45m after the start time)').argParser(
@@ -36,7 +39,7 @@ export function defineBook(book: Command, shell: Shell): void {
       ),
     )
     .addOption(formatOption())
-    .action(async (definition: string, options: BookOptions, command: Command) =>
+    .action(async (definition: string | undefined, options: BookOptions, command: Command) =>
       bookSession(definition, options, invocation(command, shell)),
     )
     .addHelpText('afterAll', EXAMPLES)
@@ -45,7 +48,8 @@ export function defineBook(book: Command, shell: Shell): void {
 const EXAMPLES = `
 Examples:
   lcm book bgp-basics --wait                             book it now and print how to connect
-  lcm book bgp-basics --start 2026-01-31T09:00Z --for 90m`
+  lcm book bgp-basics --start 2026-01-31T09:00Z --for 90m
+  lcm book --resume sv-0n4k2m7a8q1cd --wait              continue with the work of an earlier session`
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/
 
@@ -64,11 +68,13 @@ function minutesOf(text: string): number {
   return minutes
 }
 
-async function bookSession(name: string, options: BookOptions, invoked: Invocation): Promise<void> {
-  const { start, for: duration_minutes, reservation: reservation_id } = options
+async function bookSession(definition: string | undefined, options: BookOptions, invoked: Invocation): Promise<void> {
+  const { start, for: duration_minutes, reservation: reservation_id, resume: resume_save } = options
+  if (definition === undefined && resume_save === undefined)
+    throw new CliError(EXIT.usage, 'nothing to book', 'name a definition, or a save with --resume')
   const { clock, signal } = invoked.shell
   const { client } = await invoked.connect()
-  const body = { definition: name, start, duration_minutes, reservation_id }
+  const body = { definition, start, duration_minutes, reservation_id, resume_save }
   const session = await client.call('createSession', { body, signal })
   const timeout = options.timeout ?? timeoutFor(session, clock.now())
   const { id, definition: pinned, timeslot } = session

@@ -1,7 +1,9 @@
 import { toMs } from '@lcm/domain/instant'
+import type { Save } from '@lcm/domain/save/save'
 import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
 import { stepsOf } from '@lcm/domain/session/pipeline-position'
 import { needsOf } from '../definition/definition-view.ts'
+import { lastSaveLine } from '../save/save-commands.ts'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description-sections.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -14,6 +16,8 @@ import { accessLines, distanceOf, endOf, statusOf, waitsFor } from './session-vi
 export interface DescribedSession {
   readonly session: LabletSession
   readonly workerLabel: string | null
+  /** Its newest save; null if there is none. */
+  readonly save: Save | null
 }
 
 /** The complete description of a session. */
@@ -31,7 +35,7 @@ export function describeSession(described: DescribedSession, nowMs: number, colo
   ]
 }
 
-const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colors: Colors): readonly Fact[] => [
+const factsOf = ({ session, workerLabel, save }: DescribedSession, nowMs: number, colors: Colors): readonly Fact[] => [
   [
     'status',
     `${statusColor(session.status, colors)(statusOf(session))} for ${ageOf(session.entered_status_at, nowMs)}`,
@@ -43,6 +47,8 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
   ['desired', printable(wantedBy(session))],
   ['worker', workerLabel === null ? null : printable(workerLabel)],
   ['lab', session.lab_record_id],
+  ['saved', lastSaveLine(session, save, nowMs)],
+  ['resumes', session.restore_from],
   ['needs', needsOf(session)],
   ['reserved', session.reservation_id === null ? null : printable(session.reservation_id)],
   ['created', `${ageOf(session.created_at, nowMs)} ago`],

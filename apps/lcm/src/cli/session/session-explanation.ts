@@ -1,11 +1,13 @@
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import type { Next } from '@lcm/domain/next-step'
 import type { ReasonCode } from '@lcm/domain/reason'
+import type { Save } from '@lcm/domain/save/save'
 import type { PlannedAction } from '@lcm/domain/service-instance'
-import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { LAB_STOPPED, type LabletSession, type SessionSave } from '@lcm/domain/session/lablet-session'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next-step'
 import { decisionLines, type Reader, reasonsOf } from '../decision-text.ts'
+import { lastSaveLine } from '../save/save-commands.ts'
 import { section } from '../terminal/description-sections.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -22,12 +24,15 @@ export interface ExplainedSession {
   readonly next: Next<SessionNextCode>
   /** Minutes by which the session can still be extended. */
   readonly minutesLeft: number
+  /** Its newest save; null if there is none. */
+  readonly save: Save | null
 }
 
 /** Explains the status of a session, what happens next, and what the user can do. */
 export function explainSession(explained: ExplainedSession, reader: Reader, colors: Colors): string[] {
   const { nowMs, isVerbose } = reader
-  const { session, decisions, next } = explained
+  const { session, decisions, next, save } = explained
+  const saved = lastSaveLine(session, save, nowMs)
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = statusColor(session.status, colors)(session.status)
   const name = `${session.id} of ${session.definition.name} ${session.definition.version}`
@@ -36,6 +41,7 @@ export function explainSession(explained: ExplainedSession, reader: Reader, colo
     ...part('Why', reasonsOf(session.state_history, decisions, reader)),
     ...part('Desired', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
     ...part('Next', [sessionNextText(next, { nowMs, duration: formatDuration })]),
+    ...part('Saved work', saved === null ? [] : [saved]),
     ...part('Problems', obstaclesOf(session, nowMs)),
     ...part('What you can do', adviceFor(explained)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
@@ -58,8 +64,11 @@ const isLeftStopped = ({ conditions }: LabletSession): boolean =>
 /** The suggested extension. */
 const EXTENSION_MINUTES = 30
 
+const resumeOf = ({ save_id }: SessionSave): string[] =>
+  save_id === null ? [] : [`lcm book --resume ${save_id}    continue with its saved work`]
+
 function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
-  const { id, status, definition, last_error } = session
+  const { id, status, definition, last_error, save } = session
   switch (status) {
     case 'PENDING':
       return [
@@ -79,8 +88,10 @@ function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
           ? []
           : [`lcm extend session ${id} --minutes ${Math.min(EXTENSION_MINUTES, minutesLeft)}    extend it`]),
       ]
+    case 'ARCHIVED':
+      return resumeOf(save)
     case 'TERMINATED':
-      return last_error === null ? [] : [`lcm book ${definition.name}    book another`]
+      return [...resumeOf(save), ...(last_error === null ? [] : [`lcm book ${definition.name}    book another`])]
     default:
       return []
   }

@@ -71,7 +71,7 @@ describe('what a session waits for', () => {
     expect(waitsFor(anInstantiatingSession(0))).toBe('step 1 of 7, lab_resolve')
     expect(stageOf(anInstantiatingSession(0))).toBe('lab_resolve 1/7')
     const taken = aSession({ status: 'STOPPING', pipeline: newPipeline('teardown', 1) })
-    expect([waitsFor(taken), stageOf(taken)]).toEqual(['step 1 of 5, stop', 'stop 1/5'])
+    expect([waitsFor(taken), stageOf(taken)]).toEqual(['step 1 of 6, save', 'save 1/6'])
   })
 
   it('shows the booted nodes, the attempt and the error', () => {

@@ -4,6 +4,7 @@ import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
 import { addDeletePerson } from '../person/person-commands.ts'
+import { findSave } from '../save/save-kind.ts'
 import { TOKENS } from '../token/token-kind.ts'
 
 export function defineDelete(group: Command, shell: Shell): void {
@@ -41,6 +42,17 @@ export function defineDelete(group: Command, shell: Shell): void {
       await client.call('deleteTemplate', { params: { name }, signal: shell.signal })
       if (!output.quiet) output.out(`template ${name} deleted`)
     })
+  group
+    .command('save <id>')
+    .alias('saves')
+    .description('Delete saved work permanently')
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { output, connect } = invocation(command, shell)
+      const { client } = await connect()
+      await findSave(client, id, shell.signal)
+      await client.call('deleteSave', { params: { id }, signal: shell.signal })
+      if (!output.quiet) output.out(`save ${id} deleted`)
+    })
   addDeletePerson(group, shell)
   group
     .command('token <id>')
@@ -61,6 +73,7 @@ Examples:
   lcm terminate worker metal-3 --wait && lcm delete worker metal-3
   lcm delete definition bgp-basics
   lcm delete template metal
+  lcm delete save sv-0n4k2m7a8q1cd
   lcm delete person "Jane Doe"
   lcm delete token ci
   lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     remove it from its worker without confirmation`

@@ -6,6 +6,8 @@ import { findDefinition, findLab, findSession, findWorker, workerLabel } from '.
 import { invocation } from '../invocation.ts'
 import { describeLab } from '../lab/lab-description.ts'
 import { SERVICES } from '../resource-kinds.ts'
+import { describeSave } from '../save/save-commands.ts'
+import { findSave, newestSave } from '../save/save-kind.ts'
 import { describeService } from '../service/service-description.ts'
 import { describeSession } from '../session/session-description.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -43,7 +45,11 @@ const NOUNS: readonly Describable[] = [
     summary: 'Show a session: timeslot, worker, steps, access and history',
     async read(client, id, signal) {
       const session = await findSession(client, id, signal)
-      const described = { session, workerLabel: await workerLabel(client, session.worker_id, signal) }
+      const [label, save] = await Promise.all([
+        workerLabel(client, session.worker_id, signal),
+        newestSave(client, session, signal),
+      ])
+      const described = { session, workerLabel: label, save }
       return (nowMs, colors) => describeSession(described, nowMs, colors)
     },
   },
@@ -54,6 +60,14 @@ const NOUNS: readonly Describable[] = [
       const lab = await findLab(client, idOrTitle, signal)
       const described = { lab, workerLabel: await workerLabel(client, lab.worker_id, signal) }
       return (nowMs, colors) => describeLab(described, nowMs, colors)
+    },
+  },
+  {
+    singular: 'save',
+    summary: 'Show a save: its session and the nodes that were skipped',
+    async read(client, id, signal) {
+      const save = await findSave(client, id, signal)
+      return (nowMs, colors) => describeSave(save, nowMs, colors)
     },
   },
   {
@@ -87,4 +101,5 @@ Examples:
   lcm describe definition bgp-basics
   lcm describe session ls-0n4k2m7a8q1cd     access and progress
   lcm describe lab "BGP basics"
+  lcm describe save sv-0n4k2m7a8q1cd
   lcm describe service worker-controller`

@@ -10,6 +10,7 @@ import { PEOPLE } from '../person/person-kind.ts'
 import { QUOTAS } from '../quota/quota-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { printList, printOne, type Resource } from '../resource-view.ts'
+import { SAVES, savesOf } from '../save/save-kind.ts'
 import { whileRead } from '../terminal/output.ts'
 import { TOKENS } from '../token/token-kind.ts'
 import { type Watchable, watchList } from '../watch-list.ts'
@@ -19,6 +20,8 @@ interface GetOptions {
   readonly output: Format
   readonly watch?: boolean
   readonly all?: boolean
+  /** Only saves have it. */
+  readonly session?: string
 }
 
 /** Applies the options of `get` to a kind. */
@@ -46,6 +49,10 @@ export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, DEFINITIONS, shell)
   defineNoun(get, SESSIONS, shell)
   defineNoun(get, LABS, shell)
+  defineNoun(get, SAVES, shell, ({ session }) => savesOf(session)).option(
+    '--session <id>',
+    'Only saves of this session',
+  )
   defineNoun(get, SERVICES, shell)
   defineNoun(get, LEAKS, shell)
   defineNoun(get, PEOPLE, shell)
@@ -65,6 +72,7 @@ Examples:
   lcm get definitions                labs that can be booked
   lcm get sessions --watch           your sessions, or all sessions for operators and admins
   lcm get labs --all                 labs on workers, including DELETED ones
+  lcm get saves --session ID         saved work that you can download or continue with
   lcm get services                   controllers with their leaders and health
   lcm get leaks                      licenses that were not deregistered before their machines were terminated
   lcm get people                     who may use this LCM, with roles and groups
@@ -72,7 +80,12 @@ Examples:
   lcm get tokens                     API tokens, without secrets
   lcm get settings                   settings with their values and sources`
 
-function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shell): void {
+function defineNoun<T extends Resource>(
+  get: Command,
+  kind: Kind<T>,
+  shell: Shell,
+  narrowed: (options: GetOptions) => Kind<T> = () => kind,
+): Command {
   const noun = get
     .command(`${kind.plural} [id]`)
     .alias(kind.singular)
@@ -80,9 +93,10 @@ function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shel
     .addOption(formatOption().default('table'))
     .option('-w, --watch', 'Keep the output up to date until Ctrl-C')
     .action(async (idOrName: string | undefined, options: GetOptions, command: Command) =>
-      getResources(kind, idOrName, options, invocation(command, shell)),
+      getResources(narrowed(options), idOrName, options, invocation(command, shell)),
     )
   if (kind.hidden !== null) noun.option('--all', `Include ${kind.plural} that are ${kind.hidden}`)
+  return noun
 }
 
 async function getResources<T extends Resource>(

@@ -12,6 +12,7 @@ import { newestShown, type Reader, readingFor } from '../decision-text.ts'
 import { findSession, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { wholeNumber } from '../option-parsers.ts'
+import { newestSave } from '../save/save-kind.ts'
 import { explainSession } from '../session/session-explanation.ts'
 import { toJson } from '../terminal/data-text.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -101,18 +102,19 @@ const whyWorker: Explain = async question => {
 const whySession: Explain = async question => {
   const { client, idOrName, limit, isVerbose, signal } = question
   const session = await findSession(client, idOrName, signal)
-  const [{ items }, fleet, worker, minutesLeft] = await Promise.all([
+  const [{ items }, fleet, worker, minutesLeft, save] = await Promise.all([
     client.call('getSessionDecisions', { params: { id: session.id }, query: { limit: countFor(question) }, signal }),
     readFleetState(client, signal),
     workerOf(client, session, signal),
     minutesLeftOf(client, session, signal),
+    newestSave(client, session, signal),
   ])
   const by = session.status === 'PENDING' ? 'resource-scheduler' : 'lablet-controller'
   const plan = fleet.planOf(by, `session:${session.id}`)
   const { services, nowMs } = fleet
   const next = nextOfSession({ session, worker, decisions: items, plan, services, nowMs })
   const data = { session, decisions: newestShown(items, limit, isVerbose), plan, next }
-  return { data, lines: (reader, colors) => explainSession({ ...data, minutesLeft }, reader, colors) }
+  return { data, lines: (reader, colors) => explainSession({ ...data, minutesLeft, save }, reader, colors) }
 }
 
 async function workerOf(client: Client, { worker_id }: LabletSession, signal: AbortSignal): Promise<Worker | null> {
