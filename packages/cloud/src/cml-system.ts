@@ -102,4 +102,6 @@ export interface CmlEvent {
   readonly user_id: string | null
   /** Lab of the event; null when there is none or it is not named. */
   readonly lab_id: string | null
+  /** Node of the event; null when there is none. */
+  readonly node_id: string | null
 }

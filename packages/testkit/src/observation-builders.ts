@@ -50,6 +50,7 @@ export const anObservation = (more: Partial<Observation> = {}): Observation => (
   metricsSilentSince: null,
   tagPauseMs: 0,
   access: {},
+  lostLabs: null,
   ...more,
 })
 

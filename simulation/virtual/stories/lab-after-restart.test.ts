@@ -32,7 +32,7 @@ it('a manually stopped machine is restarted, and so is the lab of its session', 
   expect(world.sessions.existingLabs()).toEqual([lab])
   await world.runFor(2 * MINUTE_MS)
   const again = await world.session(id)
-  expect(again).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [{ status: false }] })
+  expect(again).toMatchObject({ status: 'RUNNING', last_error: null, health: { status: 'OK' } })
   const { https_endpoint } = await world.worker(worker)
   const host = new URL(https_endpoint ?? '').hostname
   expect(again.access).toEqual(running.access.map(line => ({ ...line, host })))

@@ -65,7 +65,8 @@ describe('one worker, from POST to RUNNING and back', () => {
     await world.client.call('patchSettings', { body: { idle_detection_enabled: false } })
     world.startWorkerController('one')
     const id = await createAndRun(world)
-    await world.runFor(60_000)
+    // Its CML may reboot once more after it was ready.
+    await world.runFor(10 * 60_000)
     const { version } = await world.worker(id)
     const writes = world.invariants.accepted.length
     await world.runFor(2 * 60 * 60_000)

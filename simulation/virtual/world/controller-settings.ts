@@ -19,6 +19,7 @@ export const RELAXED_SETTINGS: Settings = {
   worker: {
     reconcileIntervalMs: 10 * MINUTE_MS,
     metricsIntervalMs: 60 * MINUTE_MS,
+    cmlCheckIntervalMs: 60 * MINUTE_MS,
     idleCheckIntervalMs: 60 * MINUTE_MS,
     discoveryIntervalMs: 10 * MINUTE_MS,
   },

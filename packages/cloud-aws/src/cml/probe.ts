@@ -8,7 +8,7 @@ import { jsonIn, recordIn, textIn } from './json-readers.ts'
 import { type TlsConnection, type Trust, tlsConnection } from './tls-connection.ts'
 
 export const PROBE_DEADLINE_MS = 3_000
-export const PROBES_MAX = 50
+export const PROBES_MAX = 200
 export const PROBE_PATH = '/system_information'
 
 const BODY_BYTES_MAX = 64 * 1024

@@ -102,5 +102,11 @@ export function eventIn(value: unknown): CmlEvent | null {
   const at = instantIn(value, 'timestamp')
   if (category === null || at === null) return null
   const data = fieldOf(value, 'data')
-  return { category, at, user_id: textIn(data, 'user_id'), lab_id: textIn(data, 'lab_id') }
+  return {
+    category,
+    at,
+    user_id: textIn(data, 'user_id'),
+    lab_id: textIn(data, 'lab_id'),
+    node_id: textIn(data, 'node_id'),
+  }
 }

@@ -34,13 +34,18 @@ const CATEGORY: Readonly<Record<NodeState, string>> = {
 }
 
 /**
- * State changes of a lab's nodes up to now, as far as their timelines reach. The first entry is only the initial state.
+ * State changes of a lab's nodes up to now, as far as their timelines reach. The first entry is only the initial state. A server
+ * that goes down writes no event of the nodes that it takes along.
  */
 export function nodeEvents(lab: CmlLab, untilMs: number): readonly TelemetryEvent[] {
   return lab.nodes.flatMap(node =>
     node.timeline
       .filter(
-        (moment, index) => index > 0 && moment.from_ms <= untilMs && moment.state !== node.timeline[index - 1]?.state,
+        (moment, index) =>
+          index > 0 &&
+          moment.from_ms <= untilMs &&
+          moment.isLost !== true &&
+          moment.state !== node.timeline[index - 1]?.state,
       )
       .map(({ state, from_ms }) => ({
         category: CATEGORY[state],

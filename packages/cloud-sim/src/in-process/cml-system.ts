@@ -123,6 +123,7 @@ function eventIn(body: unknown): CmlEvent | null {
   const { category, timestamp, data } = recordIn(body)
   const at = instantIn(timestamp)
   if (at === null) return null
-  const { user_id, lab_id } = recordIn(data)
-  return { category: textIn(category) ?? '', at, user_id: textIn(user_id), lab_id: textIn(lab_id) }
+  const { user_id, lab_id, node_id } = recordIn(data)
+  const names = { user_id: textIn(user_id), lab_id: textIn(lab_id), node_id: textIn(node_id) }
+  return { category: textIn(category) ?? '', at, ...names }
 }

@@ -86,7 +86,7 @@ export async function observe(
   const lead = session.status === 'SCHEDULED' ? await leadOf(parts, context, worker) : 0
   const lab =
     isUp && cmlLabs !== null && canServeLabs(worker)
-      ? await unlessUnknown(observeLab(await namedLab(context), cmlLabs))
+      ? await unlessUnknown(parts, observeLab(await namedLab(context), cmlLabs))
       : NOT_OBSERVED
   return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
 }
@@ -101,9 +101,19 @@ async function leadOf(
   return bootLeadMs(definition, settings, canServeLabs(worker))
 }
 
-/** A CML that does not answer leaves the state of its labs unknown. */
-const unlessUnknown = (observing: ReturnType<typeof observeLab>): ReturnType<typeof observeLab> =>
-  observing.catch((error: unknown) => {
+/** A CML that hangs must not keep its sessions from showing that it does. */
+const OBSERVING_MS_MAX = 5_000
+
+/** A CML that does not answer in time leaves the state of its labs unknown. */
+async function unlessUnknown(
+  { clock }: Pick<LabletDependencies, 'clock'>,
+  observing: Promise<LabObservation>,
+): Promise<LabObservation> {
+  const done = new AbortController()
+  const late = clock.sleep(OBSERVING_MS_MAX, done.signal).then(() => NOT_OBSERVED)
+  const observed = observing.catch((error: unknown) => {
     if (error instanceof CloudError) return NOT_OBSERVED
     throw error
   })
+  return Promise.race([observed, late]).finally(() => done.abort())
+}

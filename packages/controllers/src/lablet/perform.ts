@@ -1,8 +1,8 @@
 import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
-import type { SessionChanges } from '@lcm/domain/session/decide-session'
-import { labConditions } from '@lcm/domain/session/lab-stop-cause'
-import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { labUnavailable, type SessionChanges } from '@lcm/domain/session/decide-session'
+import { upConditions } from '@lcm/domain/session/lab-stop-cause'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import type { LabletDependencies } from './dependencies.ts'
 import { leaveWorker } from './leave-worker.ts'
@@ -36,13 +36,15 @@ export async function performDecision(
   }
 }
 
-/** Writes changes of the lab state and of the worker's address while the session waits. */
+/** Writes changes of the lab, of its worker and of the worker's address while a session that is up waits. */
 async function writeObservation(
   context: SessionReconcile,
   { labState, isLabStopped, worker, nowMs }: SessionObservation,
 ): Promise<void> {
-  const lab = { state: labState ?? '', isStopped: isLabStopped, worker }
-  const conditions = labState === null ? null : labConditions(context.session, lab, toInstant(nowMs))
+  const { status } = context.session
+  if (status !== 'READY' && status !== 'RUNNING') return
+  const lab = { state: labState, isStopped: isLabStopped, worker, unavailable: labUnavailable(worker) }
+  const conditions = upConditions(context.session, lab, toInstant(nowMs))
   const access = accessAtWorker(context.session, worker)
   if (conditions === null && access === null) return
   const note =
@@ -50,7 +52,7 @@ async function writeObservation(
       ? { action: 'access', because: reason('worker_address_changed') }
       : {
           action: 'condition',
-          because: conditions.find(({ type }) => type === LAB_STOPPED)?.reason ?? reason('not_given'),
+          because: conditions.at(-1)?.reason ?? reason('not_given'),
         }
   await writeSession(context, { ...(conditions && { conditions }), ...(access && { access }) }, note)
 }

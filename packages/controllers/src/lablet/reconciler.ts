@@ -141,19 +141,25 @@ function forget({ decisions, memory }: LabletDependencies, { id, status }: Lable
 const WORKER_KEYS = CHANGE_KEYS.workers
 
 /**
- * Reconciles the sessions of a worker as soon as it stops running. The poll finds what this misses.
+ * Reconciles the sessions of a worker as soon as it stops or starts serving. The poll finds what this misses.
  */
 export function workerWatch<R>({ client, changeKeys }: { client: Client; changeKeys: ChangeKeys }): Trigger<R> {
+  const serving = new Map<string, string | undefined>()
   const watched = watch<ChangeHint>({
     name: 'worker-watch',
     source: changeKeys.source(WORKER_KEYS),
     parseKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
-    wakes: ({ status }) => status !== 'RUNNING',
+    wakes({ id, status, service_status }) {
+      const before = serving.get(id)
+      serving.set(id, service_status)
+      return status !== 'RUNNING' || service_status !== 'AVAILABLE' || (before !== undefined && before !== 'AVAILABLE')
+    },
   })
   return {
     ...watched,
     run(context) {
       const add = (id: string) => void addSessionsOf(client, id, context)
+      serving.clear()
       return watched.run({ ...context, add, forget: () => undefined })
     },
   }

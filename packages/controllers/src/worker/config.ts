@@ -15,6 +15,8 @@ export interface WorkerControllerConfig {
   /** By how much the delay of a retry grows, from 1 s up to 60 s. */
   readonly backoffMultiplier: number
   readonly metricsIntervalMs: number
+  /** Interval of the checks that a serving CML still answers. */
+  readonly cmlCheckIntervalMs: number
   readonly idleCheckIntervalMs: number
   readonly discoveryIntervalMs: number
   /** Imports unknown machines with the discovery tag as workers. */
@@ -34,6 +36,7 @@ export const WORKER_CONTROLLER_DEFAULTS = {
   maxConcurrent: 5,
   backoffMultiplier: 2,
   metricsIntervalMs: 60_000,
+  cmlCheckIntervalMs: 15_000,
   idleCheckIntervalMs: 300_000,
   discoveryIntervalMs: 300_000,
   autoImportEnabled: true,

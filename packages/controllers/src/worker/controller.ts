@@ -7,8 +7,10 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { Controller, ControllerParts } from '../kit/controller-types.ts'
 import { outages } from '../kit/dependency-outages.ts'
 import { settingsCache } from '../kit/settings-cache.ts'
-import { termMemory } from '../kit/term-memory.ts'
+import { type TermMemory, termMemory } from '../kit/term-memory.ts'
 import { wakeRelay } from '../kit/wake-relay.ts'
+import { cmlChecks } from './checks/cml-checks.ts'
+import { lostLabsWatch } from './checks/lost-labs-watch.ts'
 import { cmlLogins } from './cml-logins.ts'
 import { cmlProbes } from './cml-probes.ts'
 import { cmlRefusals } from './cml-refusals.ts'
@@ -19,7 +21,7 @@ import { type RegionSnapshots, regionSnapshots } from './machine-list-cache.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { workerReconciler } from './reconciler.ts'
 import { workerCounters, workerSeries } from './report.ts'
-import { workerMemory } from './term-memory.ts'
+import { type WorkerMemory, workerMemory } from './term-memory.ts'
 
 export interface WorkerControllerParts extends ControllerParts {
   readonly machines: BatchedCompute
@@ -64,22 +66,19 @@ export function workerController(parts: WorkerControllerParts): Controller {
     counters: counting,
   }
   const probes = cmlProbes({ ...shared, wake: id => void wakes.wake(id, 'survey') })
+  const { checks, lostLabs } = silentProblems(parts, memory, (id, cause) => void wakes.wake(id, cause))
   const measuring = metricsLoop({
     ...shared,
     intervalMs: config.metricsIntervalMs,
-    onCmlHeard({ id }, answered) {
-      memory.current().observations.heardCml(id, answered)
-      memory.current().cmlOutages.heard(id, answered)
-    },
-    onOtherCertificate: ({ id }) => memory.current().observations.suspectCml(id),
+    lostLabs,
     onMeasured: ({ id }) => memory.current().metrics.measured(id, clock.now()),
   })
   const discovery = discoveryLoop({ ...shared, wake: id => void wakes.wake(id, 'discovery') })
-  const loop = workerReconciler({ ...shared, probes, measureNow: measuring.measureNow })
+  const loop = workerReconciler({ ...shared, probes, checks, lostLabs, measureNow: measuring.measureNow })
   wakes.connect(loop)
   const fleet = () => memory.current().fleet
   const later = [delayed(probes, PROBES_AFTER_MS, clock), delayed(measuring, METRICS_AFTER_MS, clock), discovery]
-  const all = allOf('worker-controller', [reads, loop, ...later])
+  const all = allOf('worker-controller', [reads, loop, checks, ...later])
   return {
     service: leaderElected(memory.during(all), parts.election),
     loop: { ...loop, triggerNow: () => triggerFresh(loop, shared.snapshots) },
@@ -92,6 +91,30 @@ export function workerController(parts: WorkerControllerParts): Controller {
       ...memory.current().cmlOutages.problems(fleet().runningIds()),
     ],
     health: () => ({ workers_managed: fleet().workersManaged(), workers_with_drift: fleet().workersWithDrift() }),
+  }
+}
+
+/** What EC2 does not show: a CML that stops answering, and a restart that is over before a check. */
+function silentProblems(
+  { cml, clock, logger, config }: WorkerControllerParts,
+  memory: TermMemory<WorkerMemory>,
+  wake: (workerId: string, cause: string) => void,
+) {
+  return {
+    checks: cmlChecks({
+      ...{ cml, clock, logger, intervalMs: config.cmlCheckIntervalMs },
+      onSuspect(id) {
+        memory.current().observations.suspectCml(id)
+        wake(id, 'CML does not answer')
+      },
+    }),
+    lostLabs: lostLabsWatch({
+      ...{ cml, clock },
+      onLost({ id }, lost) {
+        memory.current().observations.lostLabsFound(id, lost)
+        wake(id, 'labs lost')
+      },
+    }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
-import { type CmlLoginResolver, NO_CREDENTIALS, NOT_APPROVED } from '@lcm/cloud/cml-login-resolver'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/machine-metrics'
@@ -12,6 +12,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { inParallel } from '../kit/in-parallel.ts'
+import type { LostLabsWatch } from './checks/lost-labs-watch.ts'
 import type { WorkerCounters } from './report.ts'
 
 /** Concurrent requests to CML servers. */
@@ -28,10 +29,7 @@ export interface MetricsLoopParts {
   readonly logger: Logger
   readonly counters: WorkerCounters
   readonly intervalMs: number
-  /** Whether CML answered; the reconciler probes one that stops answering. */
-  onCmlHeard(worker: Worker, answered: boolean): void
-  /** CML showed another certificate than the pinned one. */
-  onOtherCertificate(worker: Worker): void
+  readonly lostLabs: Pick<LostLabsWatch, 'saw'>
   /** A sample with at least one value was reported. */
   onMeasured(worker: Worker): void
 }
@@ -130,42 +128,31 @@ interface ServerObservation {
 async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerObservation> {
   const url = recordedEndpoint(worker)
   if (url === null || needsApproval(worker)) return { stats: null, health: null, version: null }
-  const { certificate_sha256 } = worker.cml
-  // Without a login only the public part of CML can be read.
-  const [{ stage, version, certificate_sha256: seen }, inside] = await Promise.all([
-    parts.cml.probe({ url, certificate_sha256 }, signal),
-    askInside(parts, worker, url, signal),
-  ])
-  if (certificate_sha256 !== null && seen !== null && seen !== certificate_sha256) parts.onOtherCertificate(worker)
-  if (inside === 'unasked') parts.onCmlHeard(worker, stage === 'READY')
-  return inside === 'unasked' || inside === null ? { stats: null, health: null, version } : { ...inside, version }
+  const { version } = worker.cml
+  const inside = await askInside(parts, worker, url, signal)
+  return inside === null ? { stats: null, health: null, version } : { ...inside, version }
 }
 
 type Inside = Omit<ServerObservation, 'version'>
 
-/** `unasked` where no login is known; null where CML did not answer. */
+/** Null where no login is known, or CML did not answer. */
 async function askInside(
   parts: MetricsLoopParts,
   worker: Worker,
   url: string,
   signal: AbortSignal,
-): Promise<Inside | 'unasked' | null> {
+): Promise<Inside | null> {
   try {
     const login = await parts.logins.resolve(worker, url, signal)
     const [stats, health] = await Promise.all([parts.cml.stats(login, signal), healthOf(parts.cml, login, signal)])
-    parts.onCmlHeard(worker, true)
+    await parts.lostLabs.saw(worker, login, stats.running_nodes, signal)
     return { stats, health }
   } catch (error) {
-    if (isUnasked(error)) return 'unasked'
-    // A refusal is an answer of CML; an API that returns no login says nothing about CML.
-    if (error instanceof CloudError) parts.onCmlHeard(worker, error.errorClass !== 'transient')
-    else if (!signal.aborted) parts.logger.warn({ err: error, worker: worker.id }, 'could not read CML')
+    if (!(error instanceof CloudError) && !signal.aborted)
+      parts.logger.warn({ err: error, worker: worker.id }, 'could not read CML')
     return null
   }
 }
-
-const isUnasked = (error: unknown): boolean =>
-  error instanceof CloudError && (error.code === NO_CREDENTIALS || error.code === NOT_APPROVED)
 
 const healthOf = (
   cml: CmlSystem,

@@ -69,6 +69,7 @@ export async function observe(
     metricsSilentSince: memory.metrics.staleSince(worker, clock.now()),
     tagPauseMs: memory.tags.leftMs(worker, clock.monotonic()),
     access: isBooted ? access.accessTo(worker) : {},
+    lostLabs: memory.observations.lostLabs(worker.id),
   }
 }
 
@@ -91,7 +92,7 @@ const awaitsCml = (worker: Worker, memory: ObservationMemory): boolean =>
     (worker.service_status !== 'AVAILABLE' ||
       worker.refresh_requested_at !== null ||
       worker.cml.certificate_sha256 === null ||
-      memory.isSilent(worker.id))) ||
+      memory.isSuspect(worker.id))) ||
   (worker.status === 'TERMINATING' && worker.cml.certificate_sha256 === null && holdsLicense(worker))
 
 /** A failed worker without a machine is launched again when its template has changed. */
@@ -158,7 +159,7 @@ async function findLaunched(parts: ObserveParts, worker: Worker, signal: AbortSi
 }
 
 async function observeCml(
-  { cml, clock, memory: { observations } }: ObserveParts,
+  { cml, clock, memory: { observations, cmlOutages } }: ObserveParts,
   worker: Worker,
   url: string | null,
   signal: AbortSignal,
@@ -169,9 +170,11 @@ async function observeCml(
   }
   if (url === null) return null
   // Monotonic: a wall clock set back would make the last probe seem recent.
-  const recent = observations.recentCml(worker.id, url, clock.monotonic())
+  const recent = observations.recentCml(worker, url, clock.monotonic())
   if (recent) return recent
   const probe = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)
+  if (worker.status === 'RUNNING' && worker.service_status !== 'STARTING')
+    cmlOutages.heard(worker.id, probe.stage === 'READY')
   return observations.sawCml(worker.id, url, probe, clock.monotonic())
 }
 

@@ -8,6 +8,7 @@ const MINUTE_MS = 60_000
 const launchedAt = (ms: number) => aWorker({ launch: anAttempt({ requested_at: toInstant(ms) }) })
 /** `aheadMs`: by how much the wall clock was set ahead. */
 const at = (ms: number, aheadMs = 0) => ({ now: () => ms + aheadMs, monotonic: () => ms })
+const WORKER = aWorker({ id: 'w-1' })
 const PROBE = { stage: 'READY', version: '2.9.1', certificate_sha256: null, detail: '' } as const
 
 describe('an absence', () => {
@@ -75,17 +76,19 @@ describe('probing CML', () => {
 
   it('does not probe twice within the interval, however often the worker is woken', () => {
     const memory = observationMemory(WORKER_POLICY)
-    expect(memory.recentCml('w-1', 'a', 0)).toBeNull()
+    expect(memory.recentCml(WORKER, 'a', 0)).toBeNull()
     memory.sawCml('w-1', 'a', PROBE, 0)
-    expect(memory.recentCml('w-1', 'a', 5_000)).toMatchObject({ ready_streak: 1 })
-    expect(memory.recentCml('w-1', 'b', 5_000)).toBeNull()
-    expect(memory.recentCml('w-1', 'a', 10_000)).toBeNull()
+    expect(memory.recentCml(WORKER, 'a', 5_000)).toMatchObject({ ready_streak: 1 })
+    expect(memory.recentCml(WORKER, 'b', 5_000)).toBeNull()
+    expect(memory.recentCml(WORKER, 'a', 10_000)).toBeNull()
+    const served = { ...WORKER, cml: { ...WORKER.cml, up_until: WORKER.created_at } }
+    expect(memory.recentCml(served, 'a', 5_000), 'one that served before is trusted sooner').toBeNull()
   })
 
   it('is dropped with the worker', () => {
     const memory = observationMemory(WORKER_POLICY)
     memory.sawCml('w-1', 'a', PROBE, 0)
     memory.forget('w-1')
-    expect(memory.recentCml('w-1', 'a', 1)).toBeNull()
+    expect(memory.recentCml(WORKER, 'a', 1)).toBeNull()
   })
 })

@@ -3,11 +3,12 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import { MANUAL } from '@lcm/domain/text/action-words'
+import { probedAgainMs } from '@lcm/domain/worker/decision/cml-service'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
 import { BLOCKED_CONDITION } from '@lcm/domain/worker/decision/ec2-refusal'
 import { offerKey } from '@lcm/domain/worker/decision/launch'
 import type { DriftType } from '@lcm/domain/worker/drift'
-import type { CmlObservation, Ec2Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
+import type { CmlObservation, Ec2Observation, LostLabs, WorkerPolicy } from '@lcm/domain/worker/observation'
 import { CONDITION, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
 import { isManual } from '@lcm/domain/worker/worker-next-step'
 import type { Clock } from '@lcm/runtime/clock'
@@ -192,8 +193,6 @@ export function probeSchedule(everyMs: number): ProbeSchedule {
 
 /** EC2 may not show a new machine for minutes. */
 const LAUNCH_GRACE_MS = 5 * 60_000
-/** Unanswered requests in a row before CML is probed. */
-const SILENCES = 3
 
 /**
  * Results of earlier observations that the next one needs. Memory only: a new leader starts over, which makes it slower to
@@ -206,16 +205,16 @@ export interface ObservationMemory {
   /** A launch was just sent, so the absence is counted from now. */
   launchSent(workerId: string): void
   /** The last probe of this address, if it is too recent to repeat. */
-  recentCml(workerId: string, url: string, nowMs: number): CmlObservation | null
+  recentCml(worker: Pick<Worker, 'id' | 'cml'>, url: string, nowMs: number): CmlObservation | null
   sawCml(workerId: string, url: string, probe: Omit<CmlObservation, 'ready_streak'>, nowMs: number): CmlObservation
   /** Drops the last probe: nothing waits for CML now. */
   forgetCml(workerId: string): void
-  /** Notes whether CML answered another request. */
-  heardCml(workerId: string, answered: boolean): void
-  /** CML is to be probed at once. */
+  /** A check of CML failed, so that the next reconcile probes it: one lost answer proves nothing. */
   suspectCml(workerId: string): void
-  /** Whether CML has not answered for so long that it should be probed. */
-  isSilent(workerId: string): boolean
+  isSuspect(workerId: string): boolean
+  /** The labs that stopped without a request; null when none were found. */
+  lostLabs(workerId: string): LostLabs | null
+  lostLabsFound(workerId: string, labs: LostLabs): void
   forget(workerId: string): void
 }
 
@@ -226,36 +225,37 @@ interface CmlMemory {
 }
 
 export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' | 'missesApartMs'>): ObservationMemory {
-  const { probeIntervalMs } = policy
   const absences = absentMachines(policy.missesApartMs)
   const probed = new Map<string, CmlMemory>()
-  const silences = new Map<string, number>()
+  const suspects = new Set<string>()
+  const lost = new Map<string, LostLabs>()
   return {
     ...absences,
-    recentCml(workerId, url, nowMs) {
-      const last = probed.get(workerId)
+    recentCml(worker, url, nowMs) {
+      const last = probed.get(worker.id)
+      if (last?.url !== url) return null
       // A timer may fire slightly early, which must not cost a whole interval.
-      return last?.url === url && nowMs - last.atMs < probeIntervalMs * 0.9 ? last.observation : null
+      const isRecent = nowMs - last.atMs < probedAgainMs(worker, last.observation, policy) * 0.9
+      return isRecent ? last.observation : null
     },
     sawCml(workerId, url, probe, nowMs) {
       const last = probed.get(workerId)
       const before = last?.url === url ? last.observation.ready_streak : 0
       const observation = { ...probe, ready_streak: probe.stage === 'READY' ? before + 1 : 0 }
       probed.set(workerId, { url, atMs: nowMs, observation })
-      if (probe.stage === 'READY') silences.delete(workerId)
+      if (probe.stage === 'READY') suspects.delete(workerId)
       return observation
     },
     forgetCml: workerId => void probed.delete(workerId),
-    heardCml(workerId, answered) {
-      if (answered) silences.delete(workerId)
-      else silences.set(workerId, (silences.get(workerId) ?? 0) + 1)
-    },
-    suspectCml: workerId => void silences.set(workerId, SILENCES),
-    isSilent: workerId => (silences.get(workerId) ?? 0) >= SILENCES,
+    suspectCml: workerId => void suspects.add(workerId),
+    isSuspect: workerId => suspects.has(workerId),
+    lostLabs: workerId => lost.get(workerId) ?? null,
+    lostLabsFound: (workerId, labs) => void lost.set(workerId, labs),
     forget(workerId) {
       absences.forget(workerId)
       probed.delete(workerId)
-      silences.delete(workerId)
+      suspects.delete(workerId)
+      lost.delete(workerId)
     },
   }
 }

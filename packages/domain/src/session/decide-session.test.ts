@@ -7,6 +7,7 @@ import { withBoot } from '../worker/boot-stages.ts'
 import { CONDITION, ServiceStatus, WORKER_STATUSES, type Worker } from '../worker/worker.ts'
 import {
   canServeLabs,
+  DUE_WORKER_LOST_MS,
   decideSession,
   INSTANTIATE_ATTEMPTS_MAX,
   type SessionAction,
@@ -311,6 +312,14 @@ describe('a session that is INSTANTIATING', () => {
     expect(nextStatus(decide({}, { worker: lost, nowMs: END }))).toBe('STOPPING')
   })
 
+  it('returns to the scheduler after two minutes of silence', () => {
+    const since = toInstant(START)
+    const silent = { type: 'CmlReady', status: false, reason: reason('boot_stage_pending'), since }
+    const away = { ...worker, service_status: 'UNAVAILABLE' as const, conditions: [silent] }
+    expect(nextStatus(decide({}, { worker: away, nowMs: START + DUE_WORKER_LOST_MS - 1 }))).toBeUndefined()
+    expect(nextStatus(decide({}, { worker: away, nowMs: START + DUE_WORKER_LOST_MS }))).toBe('PENDING')
+  })
+
   it('waits during a short outage of its worker, and its next step has the reason', () => {
     const away = { worker: { ...worker, service_status: 'UNAVAILABLE' as const } }
     const { because, ...decision } = decide({}, away)
@@ -346,18 +355,15 @@ describe('a session that is up', () => {
     expect(changesOf(decideSession(on('STOPPED'), seeing()))).toEqual({ status: 'ARCHIVED' })
   })
 
-  it('D-10: is torn down with worker_lost ten minutes after its worker was lost', () => {
-    const away = { ...worker, status: 'STOPPED' as const, entered_status_at: toInstant(START) }
-    expect(decide('RUNNING', { worker: away, nowMs: START + MINUTE }).action).toEqual({
-      kind: 'wait',
-      afterMs: 5_000,
-    })
-    const [nowMs, afterMs] = [START + WORKER_LOST_MS - 1_000, 1_000]
-    expect(decide('RUNNING', { worker: away, nowMs }).action).toEqual({ kind: 'wait', afterMs })
-    expect(changesOf(decide('RUNNING', { worker: away, nowMs: START + WORKER_LOST_MS }))).toMatchObject({
-      status: 'STOPPING',
-      last_error: 'metal-1 has been STOPPED for at least 10 min',
-    })
+  it.each<[string, SessionFacts['worker']]>([
+    ['is down', { ...worker, status: 'STOPPED', entered_status_at: toInstant(START) }],
+    ['failed', { ...worker, status: 'FAILED', entered_status_at: toInstant(START) }],
+    ['is TERMINATED', { ...worker, status: 'TERMINATED' }],
+    ['has no record', null],
+  ])('5.2: goes on until its slot ends when its worker %s', (_, lost) => {
+    const nowMs = START + 2 * WORKER_LOST_MS
+    expect(decide('RUNNING', { worker: lost, nowMs }).action).toEqual({ kind: 'wait', afterMs: END - nowMs })
+    expect(nextStatus(decide('RUNNING', { worker: lost, nowMs: END }))).toBe('STOPPING')
   })
 
   it('is torn down when its lab was deleted, and says so', () => {

@@ -3,20 +3,22 @@ import { type Reason, reason } from '../reason.ts'
 import type { BootCondition } from '../worker/boot-stages.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import {
+  conditionsOfRestart,
   restartReason,
   restartThatStopped,
   restartWhileStarting,
+  STOPPED_CODES,
   startedAgain,
-  stoppedByRestart,
-  withLabStopped,
 } from './lab-stop-cause.ts'
-import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts'
+import { LAB_STOPPED, type LabletSession, type Pipeline, type SessionStatus } from './lablet-session.ts'
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 import { movedAt } from './session-health.ts'
 
 const MINUTE_MS = 60_000
-/** A worker that is unavailable for longer than this counts as lost. */
+/** A worker that is unavailable for longer than this counts as lost for what does not run on it. */
 export const WORKER_LOST_MS = 10 * MINUTE_MS
+/** A session that should begin and has no lab yet is placed elsewhere after this long. */
+export const DUE_WORKER_LOST_MS = 2 * MINUTE_MS
 export const INSTANTIATE_ATTEMPTS_MAX = 3
 const REQUEUE_MS = 5_000
 
@@ -91,21 +93,16 @@ const isUnwanted = ({ desired_status }: LabletSession): boolean => desired_statu
 const canceled = ({ desired_by, desired_reason }: LabletSession): Reason =>
   reason('session_canceled', { by: desired_by, reason: desired_reason })
 
-/** Why a worker counts as lost; null while it does not. */
-export function workerLost(worker: Worker | null, nowMs: number): Reason | null {
+/** Why a worker counts as lost; null while it does not. A lab that runs is never given up for this. */
+export function workerLost(worker: Worker | null, nowMs: number, afterMs = WORKER_LOST_MS): Reason | null {
   if (worker === null) return reason('worker_deleted')
   if (worker.status === 'TERMINATED') return statusReason(worker)
-  if (lostInMs(worker, nowMs) > 0) return null
-  return reason('worker_lost', { worker: worker.name, status: worker.status, seconds: WORKER_LOST_MS / 1000 })
+  const since = awaySince(worker)
+  if (since === null || nowMs - toMs(since) < afterMs) return null
+  return reason('worker_lost', { worker: worker.name, status: worker.status, seconds: afterMs / 1000 })
 }
 
 export const statusReason = ({ name, status }: Worker): Reason => reason('worker_status', { worker: name, status })
-
-/** How long until an unavailable worker counts as lost; infinite when it is available. */
-function lostInMs(worker: Worker | null, nowMs: number): number {
-  const since = worker === null ? null : awaySince(worker)
-  return since === null ? Number.POSITIVE_INFINITY : toMs(since) + WORKER_LOST_MS - nowMs
-}
 
 function awaySince(worker: Worker): Instant | null {
   switch (worker.status) {
@@ -169,7 +166,7 @@ function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionF
   if (isUnwanted(session)) return stopping(session, canceled(session), null)
   if (toMs(session.timeslot.end) <= nowMs) return stopping(session, reason('timeslot_over'), neverReady(session))
   // No lab is started on a worker that is TERMINATING, which may take hours.
-  const lost = worker?.status === 'TERMINATING' ? statusReason(worker) : workerLost(worker, nowMs)
+  const lost = worker?.status === 'TERMINATING' ? statusReason(worker) : workerLost(worker, nowMs, DUE_WORKER_LOST_MS)
   if (lost !== null)
     return write(
       { status: 'PENDING', worker_id: null, pipeline: null, waiting_reason: lost },
@@ -181,16 +178,26 @@ function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionF
     return write({ pipeline: newPipeline('instantiate', 1) }, reason('starting_lab'))
   const next = nextStep(pipeline, nowMs)
   if (next.kind === 'done') return write({ status: 'READY', last_error: null }, reason('lab_ready'))
-  const restarted = startOver(pipeline, worker)
+  const restarted = startOver(session, worker, nowMs)
   if (restarted !== null) return restarted
   return next.kind === 'failed' ? tryAgain(session, pipeline, next, nowMs) : stepOf(next)
 }
 
 /** A lab that stopped with its machine while it was starting is started again at once: its nodes would never boot. */
-function startOver(pipeline: Pipeline, worker: Worker | null): SessionDecision | null {
-  const restartedAt = worker === null ? null : restartWhileStarting(pipeline, worker)
-  if (worker === null || restartedAt === null) return null
-  return write({ pipeline: startedAgain(pipeline) }, restartReason(worker, restartedAt))
+function startOver(session: LabletSession, worker: Worker | null, nowMs: number): SessionDecision | null {
+  const restartedAt = worker === null ? null : restartWhileStarting(session, worker)
+  return worker === null || restartedAt === null ? null : startAfterRestart(session, worker, { restartedAt, nowMs })
+}
+
+function startAfterRestart(
+  session: LabletSession,
+  worker: Worker,
+  { restartedAt, nowMs }: { restartedAt: Instant; nowMs: number },
+): SessionDecision | null {
+  if (session.pipeline === null) return null
+  const because = restartReason(worker, restartedAt)
+  const conditions = conditionsOfRestart(session, worker, { because, now: toInstant(nowMs) })
+  return write({ pipeline: startedAgain(session.pipeline), conditions }, because)
 }
 
 /** Records in the next step what it waits for. */
@@ -231,60 +238,73 @@ function tryAgain(
   )
 }
 
+/** Only its slot, its owner or the removal of its lab ends a session that is up: a worker that is silent or down may come back. */
 function decideUp(session: LabletSession, facts: SessionFacts): SessionDecision {
   const { worker, isLabGone, nowMs } = facts
   if (isUnwanted(session)) return stopping(session, canceled(session), null)
   const [startsInMs, endsInMs] = [toMs(session.timeslot.start) - nowMs, toMs(session.timeslot.end) - nowMs]
   if (endsInMs <= 0) return stopping(session, reason('timeslot_over'), null)
-  const lost = workerLost(worker, nowMs)
-  if (lost !== null) return stopping(session, lost, lost.message)
   if (isLabGone) {
     const removed = reason('lab_removed')
     return stopping(session, removed, removed.message)
   }
   const isEarly = session.status === 'READY'
   if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, reason('timeslot_started'))
-  // Once its worker serves again its lab may have to be started again.
-  const backInMs = canServeLabs(worker) ? Number.POSITIVE_INFINITY : REQUEUE_MS
-  const untilMs = Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs), backInMs)
-  const restart = decideRestart(session, worker, nowMs) ?? restartAfterWorker(session, facts)
+  const untilMs = isEarly ? startsInMs : endsInMs
+  const restart = decideRestart(session, worker, nowMs) ?? startStopped(session, facts)
   if (restart === null)
-    return wait(untilMs, labDown(worker) ?? reason(isEarly ? 'waiting_for_timeslot' : 'session_in_use'))
+    return wait(untilMs, labUnavailable(worker) ?? reason(isEarly ? 'waiting_for_timeslot' : 'session_in_use'))
   const { action, because } = restart
   return action.kind === 'wait' ? wait(Math.min(untilMs, action.afterMs), because) : restart
 }
 
-/** Why its lab can't be used now; null while its worker serves. */
-function labDown(worker: Worker | null): Reason | null {
-  if (worker === null || canServeLabs(worker)) return null
+/** Whether the machine may run, so that its labs may too, although nothing is known of them. */
+export const mayRun = ({ status }: Pick<Worker, 'status'>): boolean =>
+  status === 'RUNNING' || status === 'DRAINING' || status === 'TERMINATING' || status === 'UNKNOWN'
+
+/** Why a lab that was up can't be used now; null while its worker serves. */
+export function labUnavailable(worker: Worker | null): Reason | null {
+  if (worker === null) return reason('worker_deleted')
+  if (canServeLabs(worker)) return null
   const { name, status, desired_status } = worker
-  const isDown = status === 'STOPPING' || status === 'STOPPED' || status === 'STARTING'
-  return isDown
-    ? reason('lab_down', { worker: name, status, restarting: desired_status === 'RUNNING' })
-    : reason('lab_state_unknown', { worker: name, status })
+  if (mayRun(worker)) return reason('lab_state_unknown', { worker: name, status })
+  const restarting = desired_status === 'RUNNING' && status !== 'TERMINATED' && status !== 'FAILED'
+  return reason('lab_down', { worker: name, status, restarting })
 }
 
 /** A user requested a restart of the lab. If it fails, the session continues and the restart can be requested again. */
-function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs: number): SessionDecision | null {
+function decideRestart(session: LabletSession, worker: Worker | null, nowMs: number): SessionDecision | null {
+  const { pipeline } = session
   if (pipeline === null || pipeline.name !== 'instantiate') return null
   const next = nextStep(pipeline, nowMs)
   if (next.kind === 'done' || next.kind === 'failed') return null
   return canStartLabs(worker)
-    ? (startOver(pipeline, worker) ?? stepOf(next))
+    ? (startOver(session, worker, nowMs) ?? stepOf(next))
     : heldUp(pipeline, notServing(worker), nowMs)
 }
 
-/** A lab that stopped with its machine is started again, once per restart of the machine, as if its owner had requested it. */
-function restartAfterWorker(
-  session: LabletSession,
-  { worker, isLabStopped, nowMs }: SessionFacts,
-): SessionDecision | null {
-  const { pipeline, conditions } = session
-  if (worker === null || pipeline === null || !isLabStopped || !canStartLabs(worker)) return null
+/** A lab that stopped with its machine is started again, once per restart, and again with backoff when that fails. */
+function startStopped(session: LabletSession, { worker, isLabStopped, nowMs }: SessionFacts): SessionDecision | null {
+  if (worker === null || !isLabStopped || !canStartLabs(worker)) return null
   const restartedAt = restartThatStopped(session, worker)
-  if (restartedAt === null) return null
-  const stopped = stoppedByRestart(worker, restartedAt, toInstant(nowMs))
-  return write({ pipeline: startedAgain(pipeline), conditions: withLabStopped(conditions, stopped) }, stopped.reason)
+  return restartedAt === null ? retryStart(session, nowMs) : startAfterRestart(session, worker, { restartedAt, nowMs })
+}
+
+/** From the first to the second, doubled with every attempt. */
+const START_RETRY_MS = [MINUTE_MS, 10 * MINUTE_MS] as const
+
+/** A start that failed is retried while the slot lasts: a license may be free again, or memory. */
+function retryStart({ pipeline, conditions }: LabletSession, nowMs: number): SessionDecision | null {
+  const next = pipeline === null ? null : nextStep(pipeline, nowMs)
+  const stopped = conditions.find(({ type, status }) => type === LAB_STOPPED && status)
+  if (pipeline === null || next?.kind !== 'failed' || stopped?.reason.code !== STOPPED_CODES.failed) return null
+  const { ended_at = null, started_at = null } = pipeline.steps[next.step.name] ?? {}
+  const endedAt = ended_at ?? started_at
+  const [firstMs, longestMs] = START_RETRY_MS
+  const pauseMs = Math.min(longestMs, firstMs * 2 ** Math.max(0, pipeline.attempt - 2))
+  const restMs = endedAt === null ? 0 : toMs(endedAt) + pauseMs - nowMs
+  if (restMs > 0) return wait(restMs, stopped.reason)
+  return write({ pipeline: startedAgain(pipeline) }, reason('lab_restart_retry', { attempt: pipeline.attempt + 1 }))
 }
 
 const stopping = (session: LabletSession, because: Reason, last_error: string | null): SessionDecision =>

@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '../instant.ts'
 import { type Reason, reason, sameReason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'
+import { LAB_STOPPED, type LabletSession, type Pipeline, WORKER_UNAVAILABLE } from './lablet-session.ts'
 import { type NextStep, nextStep, startedOver } from './pipeline.ts'
 
 type Condition = LabletSession['conditions'][number]
@@ -14,88 +14,107 @@ export const STOPPED_CODES = {
 } as const
 
 /** A machine goes down before its worker's record shows it. */
-const NOTICED_MS_MAX = 2 * 60_000
+const NOTICED_MS_MAX = 60_000
 
 /** The pipeline that starts a stopped lab again and keeps its disks, its id and its ports. */
 export const startedAgain = (pipeline: Pipeline): Pipeline => startedOver(pipeline, 'lab_start')
 
-interface Restart {
-  /** When the worker record last showed a running machine. */
-  readonly downAt: Instant
-  readonly at: Instant
-}
-
-/** The last restart of the machine, if the lab was started before it; null when it was not. */
-function restartAfterStart(pipeline: Pipeline | null, { state_history: history }: Worker): Restart | null {
-  const labStartedAt = pipeline?.name === 'instantiate' ? (pipeline.steps.lab_start?.started_at ?? null) : null
-  const index = history.findLastIndex(({ to }) => to === 'STARTING' || to === 'STOPPED')
-  // A user may start a stopped machine in EC2, which is found running.
-  const at = history.slice(index).find(({ to }) => to === 'STARTING' || to === 'RUNNING')?.at
-  const seenDownAt = history[index]?.at
-  // Compared with when the machine was seen down, since the clocks of two services differ by less than a boot takes.
-  if (labStartedAt === null || seenDownAt === undefined || at === undefined || seenDownAt <= labStartedAt) return null
-  const downAt = history.slice(0, index + 1).findLast(({ from }) => from === 'RUNNING' || from === 'DRAINING')?.at
-  return { downAt: downAt ?? at, at }
-}
-
 /**
- * When the machine was started again after the lab was last started; null when it was not, or when a user stopped the lab
- * before or after that. A lab starts once per restart of its machine: from then on the lab was started later than the machine.
+ * The last restart of the machine, if the lab was started before it and was not seen since; else null. Each restart is judged once
+ * per lab, whether or not it stopped that lab, so that a later stop by its owner is never mistaken for it.
  */
-export function restartThatStopped({ pipeline, conditions }: LabletSession, worker: Worker): Instant | null {
-  const restart = restartAfterStart(pipeline, worker)
-  const known = conditions.find(({ type }) => type === LAB_STOPPED)
-  if (restart === null || known === undefined) return restart?.at ?? null
-  if (!known.status) return known.since > restart.at ? null : restart.at
-  if (known.reason.code === STOPPED_CODES.restart || known.reason.code === STOPPED_CODES.failed) return restart.at
-  const isOfRestart = known.since <= restart.at && toMs(known.since) >= toMs(restart.downAt) - NOTICED_MS_MAX
-  return isOfRestart ? restart.at : null
+function unjudgedRestart({ pipeline, conditions }: LabletSession, { cml }: Worker): Instant | null {
+  const labStartedAt = pipeline?.name === 'instantiate' ? (pipeline.steps.lab_start?.started_at ?? null) : null
+  if (cml.restarted_at === null || labStartedAt === null || labStartedAt >= cml.restarted_at) return null
+  const judged = conditions.find(({ type, status }) => type === WORKER_UNAVAILABLE && !status)
+  return judged?.reason.params.restarted_at === cml.restarted_at ? null : cml.restarted_at
 }
 
-/** When the machine was started again while the lab was coming up; null when it was not. */
-export function restartWhileStarting(pipeline: Pipeline, worker: Worker): Instant | null {
-  if (pipeline.name !== 'instantiate' || pipeline.steps.lab_start?.status !== 'completed') return null
-  return restartAfterStart(pipeline, worker)?.at ?? null
+/** When the machine of a stopped lab was restarted; null if no restart stopped it, but its owner did before. */
+export function restartThatStopped(session: LabletSession, worker: Worker): Instant | null {
+  const restartedAt = unjudgedRestart(session, worker)
+  const known = session.conditions.find(({ type, status }) => type === LAB_STOPPED && status)
+  if (restartedAt === null || known === undefined) return restartedAt
+  if (known.reason.code === STOPPED_CODES.restart || known.reason.code === STOPPED_CODES.failed) return restartedAt
+  const downAt = worker.cml.up_until ?? restartedAt
+  const isOfRestart = known.since <= restartedAt && toMs(known.since) >= toMs(downAt) - NOTICED_MS_MAX
+  return isOfRestart ? restartedAt : null
 }
+
+/** When the machine was restarted while the lab was coming up; null when it was not. */
+export const restartWhileStarting = (session: LabletSession, worker: Worker): Instant | null =>
+  session.pipeline?.steps.lab_start?.status === 'completed' ? unjudgedRestart(session, worker) : null
 
 export const restartReason = ({ name }: Worker, restartedAt: Instant): Reason =>
   reason(STOPPED_CODES.restart, { worker: name, restarted_at: restartedAt })
 
-/** The condition of a lab that is stopped because its machine was, and is started again. */
-export const stoppedByRestart = (worker: Worker, restartedAt: Instant, now: Instant): Condition => ({
-  type: LAB_STOPPED,
-  status: true,
-  reason: restartReason(worker, restartedAt),
-  since: now,
-})
-
-interface LabSeen {
-  readonly state: string
-  readonly isStopped: boolean
-  readonly worker: Worker | null
+/** The conditions of a lab that is stopped because its machine was restarted, and is started again. */
+export function conditionsOfRestart(
+  { conditions }: LabletSession,
+  worker: Worker,
+  { because, now }: { because: Reason; now: Instant },
+): Condition[] {
+  const stopped: Condition = { type: LAB_STOPPED, status: true, reason: because, since: now }
+  return put(put(conditions, servesAgain(conditions, worker, now)), stopped)
 }
 
-/** The conditions for the state that CML reports; null if nothing changes, or while the lab is being started. */
-export function labConditions(
+interface LabSeen {
+  /** The state that CML reports; null when it is unknown. */
+  readonly state: string | null
+  readonly isStopped: boolean
+  readonly worker: Worker | null
+  /** Why the worker serves no labs; null while it serves. */
+  readonly unavailable: Reason | null
+}
+
+/** The conditions of a session that is up, for its lab and its worker as they are; null if nothing changes. */
+export function upConditions(session: LabletSession, seen: LabSeen, now: Instant): Condition[] | null {
+  const changed = [workerCondition(session, seen, now), labCondition(session, seen, now)]
+  const conditions = changed.reduce((all, each) => (each === null ? all : put(all, each)), session.conditions)
+  return conditions === session.conditions ? null : conditions
+}
+
+const put = (conditions: readonly Condition[], next: Condition): Condition[] => [
+  ...conditions.filter(({ type }) => type !== next.type),
+  next,
+]
+
+/** A worker counts as back once its CML has shown the lab. */
+function workerCondition(session: LabletSession, seen: LabSeen, now: Instant): Condition | null {
+  const { conditions } = session
+  const { worker, unavailable, state } = seen
+  const before = conditions.find(({ type, status }) => type === WORKER_UNAVAILABLE && status)
+  if (unavailable !== null) {
+    if (before !== undefined && sameReason(before.reason, unavailable)) return null
+    return { type: WORKER_UNAVAILABLE, status: true, reason: unavailable, since: before?.since ?? now }
+  }
+  if (worker === null || state === null) return null
+  const isNews = before !== undefined || unjudgedRestart(session, worker) !== null
+  return isNews ? servesAgain(conditions, worker, now) : null
+}
+
+/** The worker serves the lab, and its last restart is judged. */
+function servesAgain(conditions: readonly Condition[], { name, cml }: Worker, now: Instant): Condition {
+  const before = conditions.find(({ type, status }) => type === WORKER_UNAVAILABLE && !status)
+  const because = reason('worker_serves_again', { worker: name, restarted_at: cml.restarted_at })
+  return { type: WORKER_UNAVAILABLE, status: false, reason: because, since: before?.since ?? now }
+}
+
+/** The state of the lab; null if nothing changes, or while the lab is being started. */
+function labCondition(
   { conditions, pipeline }: LabletSession,
   { state, isStopped, worker }: LabSeen,
   now: Instant,
-): Condition[] | null {
+): Condition | null {
   const before = conditions.find(({ type }) => type === LAB_STOPPED)
   const next = pipeline?.name === 'instantiate' ? nextStep(pipeline, toMs(now)) : null
   const isStarting = next !== null && next.kind !== 'done' && next.kind !== 'failed'
-  if (isStarting || (before === undefined && !isStopped)) return null
+  if (state === null || isStarting || (before === undefined && !isStopped)) return null
   const because = isStopped ? whyStopped(next, state, worker) : reason('lab_running', { state })
   const isSame = before?.status === isStopped
   if (isSame && (!isStopped || sameReason(before.reason, because))) return null
-  const since = isSame ? before.since : now
-  return withLabStopped(conditions, { type: LAB_STOPPED, status: isStopped, reason: because, since })
+  return { type: LAB_STOPPED, status: isStopped, reason: because, since: isSame ? before.since : now }
 }
-
-export const withLabStopped = (conditions: readonly Condition[], stopped: Condition): Condition[] => [
-  ...conditions.filter(({ type }) => type !== LAB_STOPPED),
-  stopped,
-]
 
 function whyStopped(next: NextStep | null, state: string, worker: Worker | null): Reason {
   // LCM stops the labs on a worker that is TERMINATING, to return its license.

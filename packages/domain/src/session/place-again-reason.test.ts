@@ -109,3 +109,12 @@ it.each(SESSION_STATUSES)('decides about a %s session on a deleted worker', stat
   const isMoved = status === 'SCHEDULED' || status === 'READY' || status === 'RUNNING'
   expect(answer({ status }, null)).toBe(isMoved ? 'at once' : 'stays')
 })
+
+it.each([
+  ['starts soon is placed elsewhere', 9, 'at once'],
+  ['has started is placed elsewhere', -1, 'at once'],
+  ['starts later waits', 11, 'stays'],
+])('a session without a lab that %s after 2 minutes of silence', (_, startsInMinutes, expected) => {
+  const timeslot = { start: at(startsInMinutes), end: at(60) }
+  expect(answer({ status: 'SCHEDULED', timeslot }, silent(-2))).toBe(expected)
+})

@@ -1,8 +1,11 @@
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { statusReason, workerLost } from './decide-session.ts'
+import { DUE_WORKER_LOST_MS, mayRun, statusReason, WORKER_LOST_MS, workerLost } from './decide-session.ts'
 import type { LabletSession } from './lablet-session.ts'
+
+/** A session without a lab that starts within this time, or has started, does not wait long for its worker. */
+const DUE_MS = WORKER_LOST_MS
 
 /** Why a session leaves its worker, as the scheduler decides it. */
 export interface Departure {
@@ -18,15 +21,15 @@ export interface Departure {
 export function departureOf(session: LabletSession, worker: Worker | null, nowMs: number): Departure | null {
   const { status, desired_status, timeslot } = session
   if (desired_status !== 'RUNNING') return null
-  if (status === 'SCHEDULED') return departure(placeAgainReason(worker, nowMs), false)
+  const isDue = toMs(timeslot.start) - nowMs <= DUE_MS
+  if (status === 'SCHEDULED')
+    return departure(placeAgainReason(worker, nowMs, isDue ? DUE_WORKER_LOST_MS : WORKER_LOST_MS), false)
   if ((status !== 'READY' && status !== 'RUNNING') || toMs(timeslot.end) <= nowMs) return null
   if (worker === null || worker.status === 'TERMINATED') return departure(workerLost(worker, nowMs), false)
   const isInUse = status === 'RUNNING' || toMs(timeslot.start) <= nowMs
   if (!isInUse) return departure(placeAgainReason(worker, nowMs), true)
-  return MAY_RUN.has(worker.status) ? null : departure(workerLost(worker, nowMs), true)
+  return mayRun(worker) ? null : departure(workerLost(worker, nowMs), true)
 }
-
-const MAY_RUN: ReadonlySet<Worker['status']> = new Set(['RUNNING', 'DRAINING', 'TERMINATING', 'UNKNOWN'])
 
 const departure = (because: Reason | null, needsCapacity: boolean): Departure | null =>
   because === null ? null : { because, needsCapacity }
@@ -35,10 +38,10 @@ const departure = (because: Reason | null, needsCapacity: boolean): Departure | 
  * Why a session that is placed on this worker, and has no lab there yet, must be placed again; null if it can stay. A worker that
  * is requested to stop or to terminate is not waited for. A draining worker waits for the sessions that are placed on it.
  */
-export function placeAgainReason(worker: Worker | null, nowMs: number): Reason | null {
+export function placeAgainReason(worker: Worker | null, nowMs: number, afterMs = WORKER_LOST_MS): Reason | null {
   if (worker === null || worker.status === 'TERMINATED') return workerLost(worker, nowMs)
   if (worker.status === 'TERMINATING') return statusReason(worker)
   if (worker.drain === null && worker.desired_status !== 'RUNNING')
     return reason('worker_desired_status', { worker: worker.name, desired_status: worker.desired_status })
-  return workerLost(worker, nowMs)
+  return workerLost(worker, nowMs, afterMs)
 }

@@ -319,14 +319,15 @@ describe('a CML that stopped answering', () => {
   const silent = { stage: 'TLS', ready_streak: 0, version: null, certificate_sha256: null, detail: 'refused' } as const
   const silentFor = (ms: number, cml: NonNullable<Observation['cml']> = silent) => {
     const conditions = withBoot([], bootReached(silent.stage), SOON - ms, silent.detail)
-    const known = { ...onMachine().cml, ready: false }
+    const known = { ...onMachine().cml, ready: false, up_until: toInstant(SOON - ms) }
     return decide(onMachine({ service_status: 'UNAVAILABLE', conditions, cml: known }), ec2('running'), { cml }).action
   }
 
-  it('is probed less often the longer it lasts, and as often as before once it answers', () => {
-    expect(silentFor(5_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.probeIntervalMs })
-    expect(silentFor(80_000)).toEqual({ kind: 'wait', afterMs: 20_000 })
-    expect(silentFor(3_600_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.requeueMsMax })
+  it('is probed as often however long it lasts, and twice as often once it is ready', () => {
+    for (const ms of [5_000, 80_000, 3_600_000])
+      expect(silentFor(ms)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.probeIntervalMs })
+    const ready = { ...silent, stage: 'READY', ready_streak: 1 } as const
+    expect(silentFor(80_000, ready)).toMatchObject({ kind: 'write', afterMs: WORKER_POLICY.probeIntervalMs / 2 })
     const answers = { ...silent, stage: 'API', detail: '' } as const
     expect(silentFor(3_600_000, answers)).toMatchObject({ kind: 'write', afterMs: WORKER_POLICY.probeIntervalMs })
   })

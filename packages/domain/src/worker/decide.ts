@@ -4,7 +4,7 @@ import { type Reason, reason } from '../reason.ts'
 import { bootDiffers, bootProgress, bootReached, withBoot } from './boot-stages.ts'
 import { factsOf, isEmpty } from './cml-endpoint.ts'
 import { decideAccess } from './decision/cml-access.ts'
-import { bootChanges, decideCertificate, decideService } from './decision/cml-service.ts'
+import { bootChanges, decideCertificate, decideService, probedAgainMs } from './decision/cml-service.ts'
 import {
   ageOf,
   announce,
@@ -25,6 +25,7 @@ import { decidePending } from './decision/launch.ts'
 import { decideLicense, decideRelease } from './decision/license-operation.ts'
 import { decideMetricsStale } from './decision/metrics-stale-condition.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
+import { decideRestarted, withRestart } from './decision/restart.ts'
 import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
 import { decideUnapproved } from './decision/unapproved.ts'
 import { withNameTag } from './drift.ts'
@@ -48,7 +49,7 @@ import {
  * an answer. The desired status comes before anything else, so that a new request does not wait for a boot to finish.
  */
 export function decideWorker(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {
-  const decided = withoutRunningConditions(worker, decide(worker, observed, policy, nowMs))
+  const decided = withRestart(worker, withoutRunningConditions(worker, decide(worker, observed, policy, nowMs)), nowMs)
   const hadOutage = holds(worker.conditions, CONDITION.ec2Unreachable)
   const decision = hadOutage ? withoutOutage(worker, observed, decided) : decided
   return worker.refresh_requested_at === null ? decision : refreshed(decision, observed)
@@ -253,9 +254,10 @@ function decideBoot(seen: Seen): Decision {
   const late = overdue(seen, policy.startingMsMax)
   if (late) return late
   const because = bootProgress(bootReached(cml.stage), cml.detail)
-  if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, because)
+  const afterMs = probedAgainMs(worker, cml, policy)
+  if (!isEmpty(changes)) return write(changes, afterMs, because)
   const streak = { name: 'ready_answers', value: cml.ready_streak, limit: policy.readyAnswers, passed: false }
-  return wait(policy.probeIntervalMs, because, [streak])
+  return wait(afterMs, because, [streak])
 }
 
 /** Sessions that are still on a draining worker need its address and its CML. */
@@ -287,7 +289,7 @@ function decideServing(seen: Seen): Decision | null {
   const { worker, instance, policy } = seen
   const drift = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(drift)) return announce(drift, reason('ec2_facts_changed', { fields: Object.keys(drift) }))
-  return needsApproval(worker) ? null : (decideCertificate(seen) ?? decideService(seen))
+  return needsApproval(worker) ? null : (decideCertificate(seen) ?? decideService(seen) ?? decideRestarted(seen))
 }
 
 /** License and node definitions of CML, in one write. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../instant.ts'
 import type { Reason } from '../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot-stages.ts'
@@ -84,6 +85,13 @@ export type LicenseObservation =
     }
   | { readonly kind: 'unknown'; readonly because: Reason }
 
+/** Labs that stopped without a request, as they do when their machine restarts. */
+export interface LostLabs {
+  /** When their nodes were last seen running. */
+  readonly upUntil: Instant
+  readonly because: Reason
+}
+
 export interface Observation {
   readonly ec2: Ec2Observation
   /** Null when there was no address, or no need to probe it. */
@@ -104,6 +112,8 @@ export interface Observation {
   readonly tagPauseMs: number
   /** What its CML last accepted or refused. */
   readonly access: CmlAccess
+  /** Labs that stopped without a request; null when none were found. */
+  readonly lostLabs: LostLabs | null
 }
 
 /** A machine that was found, with everything that a decision about it needs. */

@@ -56,7 +56,7 @@ export const moved = (node: LabNode, nowMs: number, future: readonly NodeMoment[
 export function afterOutage(lab: CmlLab, downMs: number): CmlLab {
   if (!lab.nodes.some(node => wasUp(node, downMs))) return lab
   const nodes = lab.nodes.map(node =>
-    wasUp(node, downMs) ? moved(node, downMs, [{ state: 'STOPPED', from_ms: downMs }]) : node,
+    wasUp(node, downMs) ? moved(node, downMs, [{ state: 'STOPPED', from_ms: downMs, isLost: true }]) : node,
   )
   return { ...lab, nodes }
 }

@@ -6,6 +6,8 @@ export type ElementState = 'DEFINED_ON_CORE' | 'STARTED' | 'STOPPED'
 
 export interface NodeMoment extends TimelineEntry {
   readonly state: NodeState
+  /** It stopped with its server, which could not record it. */
+  readonly isLost?: boolean
 }
 
 export interface ConfigurationFile {

@@ -27,6 +27,7 @@ const ROWS: readonly MessageRow[] = [
     reason('lab_restart_failed', { step: 'lab_start', error: 'no license' }),
     'the lab could not be started again: step lab_start: no license',
   ],
+  [reason('lab_restart_retry', { attempt: 3 }), 'attempt 3 to start the lab'],
   [reason('lab_stopped_by_termination', { worker: 'nested-1' }), 'the lab is stopped because nested-1 is TERMINATING'],
   [
     reason('lab_stopped_on_cml', { state: 'STOPPED' }),

@@ -12,6 +12,7 @@ export const LAB_REASONS = {
     `${worker} was restarted at ${restarted_at}; LCM starts the lab again`,
   lab_restart_failed: ({ step, error }: { step: string; error: string }) =>
     `the lab could not be started again: step ${step}: ${error}`,
+  lab_restart_retry: ({ attempt }: { attempt: number }) => `attempt ${attempt} to start the lab`,
   lab_stopped_by_termination: ({ worker }: { worker: string }) => `the lab is stopped because ${worker} is TERMINATING`,
   lab_stopped_on_cml: ({ state }: { state: string }) =>
     `CML reports the lab as ${state}: it was stopped on CML while its worker was running`,

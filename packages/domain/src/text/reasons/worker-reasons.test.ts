@@ -81,6 +81,19 @@ const ROWS: readonly MessageRow[] = [
   [reason('no_address_yet'), 'the instance has no address yet'],
   [READY, 'CML 2.9.0 is ready'],
   [reason('cml_ready', { version: null }), 'CML is ready'],
+  [
+    reason('machine_started_again', { launched_at: '2026-01-02T03:04:05.678Z' }),
+    'EC2 started the machine at 2026-01-02T03:04:05.678Z, after its CML was ready: it was restarted',
+  ],
+  [
+    reason('labs_lost', { labs: 1, running_nodes: 0 }),
+    'the machine was restarted: 1 lab stopped without a request; CML runs 0 nodes',
+  ],
+  [
+    reason('labs_lost', { labs: 3, running_nodes: 1 }),
+    'the machine was restarted: 3 labs stopped without a request; CML runs 1 node',
+  ],
+  [reason('worker_serves_again', { worker: 'metal-1', restarted_at: null }), 'metal-1 serves labs again'],
   [reason('cml_silent', { detail: 'timeout' }), 'CML stopped answering: timeout'],
   [reason('cml_first_answer'), 'CML answers for the first time'],
   [reason('node_definitions_changed', { count: 1, cause: null }), 'CML offers 1 node definition'],

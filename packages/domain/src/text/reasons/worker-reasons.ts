@@ -150,6 +150,11 @@ export const WORKER_REASONS = {
   address_known: () => 'EC2 reports the address of the instance',
   no_address_yet: () => 'the instance has no address yet',
   cml_ready: ({ version }: { version: string | null }) => `CML${version === null ? '' : ` ${version}`} is ready`,
+  machine_started_again: ({ launched_at }: { launched_at: string }) =>
+    `EC2 started the machine at ${launched_at}, after its CML was ready: it was restarted`,
+  labs_lost: ({ labs, running_nodes }: { labs: number; running_nodes: number }) =>
+    `the machine was restarted: ${countText(labs, 'lab')} stopped without a request; CML runs ${countText(running_nodes, 'node')}`,
+  worker_serves_again: ({ worker }: { worker: string; restarted_at: string | null }) => `${worker} serves labs again`,
   cml_silent: ({ detail }: { detail: string }) => `CML stopped answering${after(detail)}`,
   cml_first_answer: () => 'CML answers for the first time',
   node_definitions_changed: ({ count, cause }: { count: number; cause: NestedReason | null }) =>

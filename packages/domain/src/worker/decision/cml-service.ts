@@ -1,8 +1,7 @@
-import { toMs } from '../../instant.ts'
 import { reason } from '../../reason.ts'
 import { bootDiffers, bootProgress, bootReached, withBoot } from '../boot-stages.ts'
 import { isEmpty } from '../cml-endpoint.ts'
-import type { CmlObservation, Observation, Seen } from '../observation.ts'
+import type { CmlObservation, Observation, Seen, WorkerPolicy } from '../observation.ts'
 import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
 import { announce, type Decision, wait, write } from './decision.ts'
 
@@ -24,16 +23,16 @@ export function decideService(seen: Seen): Decision | null {
   if (cml.ready_streak >= policy.readyAnswers)
     return announce({ ...changes, service_status: 'AVAILABLE' }, reason('cml_ready', { version: cml.version }))
   const because = bootProgress(bootReached(cml.stage), cml.detail)
-  if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, because)
-  return wait(cml.stage === 'READY' ? policy.probeIntervalMs : askSilent(seen), because)
+  const afterMs = probedAgainMs(worker, cml, policy)
+  return isEmpty(changes) ? wait(afterMs, because) : write(changes, afterMs, because)
 }
 
-/** A CML that has not answered for long, such as one with a changed certificate, is probed less often. */
-function askSilent({ worker, policy, nowMs }: Seen): number {
-  const since = worker.conditions.find(({ type }) => type === 'CmlReady')?.since
-  const silentMs = since === undefined ? 0 : nowMs - toMs(since)
-  return Math.min(policy.requeueMsMax, Math.max(policy.probeIntervalMs, silentMs / 4))
-}
+/** A CML that served before is soon trusted again; a new one may be ready once and then reboot. */
+export const probedAgainMs = (
+  { cml }: Pick<Worker, 'cml'>,
+  { stage }: Pick<CmlObservation, 'stage'>,
+  { probeIntervalMs }: Pick<WorkerPolicy, 'probeIntervalMs'>,
+): number => (stage === 'READY' && cml.up_until !== null ? probeIntervalMs / 2 : probeIntervalMs)
 
 /** The stages and facts of CML that differ from the record. The pin is the first certificate that it shows. */
 export function bootChanges({ worker, nowMs }: Seen, cml: NonNullable<Observation['cml']>): WorkerChanges {
