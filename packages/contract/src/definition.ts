@@ -15,6 +15,18 @@ import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common-schem
 import type { ProblemCode } from './problem-codes.ts'
 import { AUTHORS, EVERYONE, LABLET_CONTROLLER, type RouteSpec } from './route-spec.ts'
 
+/** Computed when one definition is read, because the fleet changes; lists and events do not have it. */
+const warnings = z.array(Reason).meta({
+  description:
+    'Why no template and no worker can run this lab now; empty if one can, for versions that are DEPRECATED or not fetched yet, and for ' +
+    'users.',
+  example: [],
+})
+export const DefinitionAnswer = LabletDefinition.extend({ warnings }).meta({
+  id: 'DefinitionAnswer',
+  description: 'A definition, with warnings.',
+})
+
 /** Lists omit the topology: it may be long. */
 export const DefinitionSummary = LabletDefinition.omit({ topology: true }).meta({
   id: 'DefinitionSummary',
@@ -49,7 +61,7 @@ export const LabGraph = z
   .meta({ id: 'LabGraph', description: 'The nodes and links of a topology.' })
 export type LabGraph = z.infer<typeof LabGraph>
 
-export const DefinitionWithGraph = LabletDefinition.extend({
+export const DefinitionWithGraph = DefinitionAnswer.extend({
   graph: LabGraph.nullable().meta({ description: 'The topology as a graph; null until it is fetched.' }),
   given: z
     .object({
@@ -195,7 +207,7 @@ const action = (verb: string, { problems, ...texts }: DefinitionAction) =>
     access: AUTHORS,
     body: ActionReason,
     status: 202,
-    answer: LabletDefinition,
+    answer: DefinitionAnswer,
     ifMatch: 'optional',
     idempotent: true,
     problems: ['not_found', 'version_mismatch', ...problems],
@@ -217,12 +229,13 @@ export const DEFINITION_ROUTES = {
     method: 'POST',
     path: '/lablet-definitions',
     summary: 'Create a lab definition',
-    description: 'Creates a definition. An inline topology is validated at once; otherwise it is fetched.',
+    description:
+      'Creates a definition. An inline topology is validated at once; otherwise it is fetched. `warnings` says if nothing can run it now.',
     access: AUTHORS,
     body: CreateDefinition,
     bodyBytesMax: LARGE_BODY_BYTES_MAX,
     status: 201,
-    answer: LabletDefinition,
+    answer: DefinitionAnswer,
     location: '/lablet-definitions/{id}',
     idempotent: true,
     problems: ['already_exists', 'topology_invalid', 'port_node_unknown'],
@@ -252,7 +265,7 @@ export const DEFINITION_ROUTES = {
     body: PutDefinition,
     bodyBytesMax: LARGE_BODY_BYTES_MAX,
     status: 200,
-    answer: LabletDefinition,
+    answer: DefinitionAnswer,
     ifMatch: 'optional',
     problems: ['not_found', 'version_mismatch', 'topology_invalid', 'port_node_unknown', 'definition_deprecated'],
   },

@@ -1,6 +1,7 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
 import { type PageRequest, pagesOf } from '@lcm/client/list-pages'
-import { DefinitionName, type LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import type { AnswerOf } from '@lcm/contract/routes'
+import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
 import { isGone, type LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { compareVersions } from '@lcm/domain/session/placement'
@@ -93,7 +94,11 @@ export async function findSession(client: Client, id: string, signal: AbortSigna
 }
 
 /** Finds a definition by id, or the version of this name that would be booked. */
-export async function findDefinition(client: Client, idOrName: string, signal: AbortSignal): Promise<LabletDefinition> {
+export async function findDefinition(
+  client: Client,
+  idOrName: string,
+  signal: AbortSignal,
+): Promise<AnswerOf<'getDefinition'>> {
   const read = (id: string) => unlessMissing(client.call('getDefinition', { params: { id }, signal }))
   const direct = idOrName.startsWith('ld-') ? await read(idOrName) : null
   if (direct !== null) return direct

@@ -19,6 +19,7 @@ import { judgeDisk, judgeFolder, judgeNode } from './judge-computer.ts'
 import { judgeFleet, readFleet } from './judge-fleet.ts'
 import { isAboutOneOf, judgeServices, readServices } from './judge-services.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './judge-store-and-etcd.ts'
+import { judgeTemplates, readTemplates } from './judge-templates.ts'
 import { probeApi } from './probe-api.ts'
 import { probeFolder } from './probe-computer.ts'
 import { withTimeout } from './timeout.ts'
@@ -146,7 +147,7 @@ async function examineFleet(context: CheckContext, { client, facts }: Reached): 
     const { items } = await readList(query => client.call('listWorkers', { query, signal }))
     return judgeCml(items)
   })
-  const [services, workers, fleet] = await Promise.all([
+  const [services, workers, fleet, templates] = await Promise.all([
     check(context, 'services', async signal => {
       const services = await readServices(client, context.shell.clock, signal)
       return judgeServices(services, { nowMs, profile, workers: await cml })
@@ -156,8 +157,9 @@ async function examineFleet(context: CheckContext, { client, facts }: Reached): 
       const { items } = await readLivingAndLost(client, signal)
       return judgeFleet(await readFleet(client, items, signal))
     }),
+    check(context, 'templates', async signal => judgeTemplates(await readTemplates(client, signal), nowMs)),
   ])
-  return [...services, ...workers, ...fleet]
+  return [...services, ...workers, ...fleet, ...templates]
 }
 
 function limitsOf({ shell: { clock }, timeoutMs }: CheckContext, signal: AbortSignal) {

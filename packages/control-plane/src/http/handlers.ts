@@ -19,6 +19,7 @@ import {
 } from '../resources/definition/commands.ts'
 import { yieldToOthers } from '../resources/definition/definition-content.ts'
 import { definitionView } from '../resources/definition/definition-view.ts'
+import { warningsOf } from '../resources/definition/definition-warnings.ts'
 import { previewPlacement } from '../resources/definition/placement-preview.ts'
 import { getDefinition, listDefinitions } from '../resources/definition/queries.ts'
 import { recordSync, requestSync } from '../resources/definition/sync-definition.ts'
@@ -221,7 +222,10 @@ const fleetHandlers = (api: Api) =>
   }) satisfies Partial<HandlerMap>
 
 const definitionHandlers = (api: Api) => {
-  const view = async (changed: Promise<StoredDefinition>) => definitionView(await changed)
+  const view = async (changed: Promise<StoredDefinition>) => {
+    const definition = definitionView(await changed)
+    return { ...definition, warnings: await warningsOf(api, definition) }
+  }
   const graphOf = labGraphs(yieldToOthers(api))
   return {
     listDefinitions: json(request => listDefinitions(api, request)),

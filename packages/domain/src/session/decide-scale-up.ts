@@ -75,9 +75,8 @@ export function purchases(
   input: SchedulingInput,
 ): SchedulingStep[] {
   if (left.length === 0) return []
-  const offers = offersOf(input.templates, input.workers)
-  const { bins, unfit } = packed(left, offers)
-  const hosts = unfit.length === 0 ? [] : emptiedWorkers(input)
+  const holders = holdersOf(input)
+  const { bins, unfit } = packed(left, holders.offers)
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
   const limit =
@@ -90,9 +89,9 @@ export function purchases(
   })
   return [
     ...unfit.map(each => {
-      const because = whyNoneOf(offers, each.demand)
-      const host = hosts.find(capacity => refusalOf(each.demand, capacity) === null)
-      return host === undefined
+      const because = whyNoneOf(holders.offers, each.demand)
+      const host = hostOf(each.demand, holders)
+      return host === null
         ? wait(each, because, true)
         : wait(each, reason('waiting_for_capacity', { worker: host.worker.name, cause: because }), false)
     }),
@@ -107,9 +106,30 @@ export function purchases(
   ]
 }
 
-/** Workers that serve, boot or can be started, counted as empty: a session that would fit there waits for capacity. */
-const emptiedWorkers = ({ workers, nowMs }: SchedulingInput): FreeCapacity[] =>
-  workers.filter(worker => isToServe(worker, nowMs)).map(worker => expectedCapacity(emptied(worker)))
+/** Everything that could hold a session, now or later: new workers of the templates, and the existing ones without any session. */
+export interface Holders {
+  readonly offers: readonly Offer[]
+  /** Workers that serve, boot or can be started: a session that would fit there waits for capacity. */
+  readonly hosts: readonly FreeCapacity[]
+}
+
+export const holdersOf = ({
+  templates,
+  workers,
+  nowMs,
+}: Pick<SchedulingInput, 'templates' | 'workers' | 'nowMs'>): Holders => ({
+  offers: offersOf(templates, workers),
+  hosts: workers.filter(worker => isToServe(worker, nowMs)).map(worker => expectedCapacity(emptied(worker))),
+})
+
+const hostOf = (demand: Demand, { hosts }: Holders): FreeCapacity | null =>
+  hosts.find(capacity => refusalOf(demand, capacity) === null) ?? null
+
+/** Why a session could be placed nowhere, even if nothing else ran; null if it could. */
+export const fitsNowhereBecause = (demand: Demand, holders: Holders): Reason | null =>
+  cheapestFitting(demand, holders.offers) !== null || hostOf(demand, holders) !== null
+    ? null
+    : reason('lab_fits_nowhere', { cause: whyNoneOf(holders.offers, demand) })
 
 const isToServe = (worker: Worker, nowMs: number): boolean =>
   !GOING.has(worker.status) &&

@@ -15,7 +15,13 @@ export interface Demand {
   readonly ports: number
 }
 
-export const demandOf = (definition: LabletDefinition, sessionId: string | null = null): Demand => ({
+/** The part of a definition that its sessions are placed by. */
+export type Placed = Pick<
+  LabletDefinition,
+  'needs' | 'node_definitions_required' | 'cml_version' | 'license_affinity' | 'port_template'
+>
+
+export const demandOf = (definition: Placed, sessionId: string | null = null): Demand => ({
   session_id: sessionId,
   needs: definition.needs,
   node_definitions: definition.node_definitions_required,

@@ -5,11 +5,13 @@ import { useConsole } from '../../parts/console-context.ts'
 import { FormDialog } from '../../parts/dialog/form-dialog.tsx'
 import { Modal } from '../../parts/dialog/modal.tsx'
 import { useRead } from '../../parts/use-read.ts'
+import type { Notices } from '../../state/notices.ts'
 import { definitionHash } from '../../state/router.ts'
 import { bodyOf, type DefinitionDraft, draftOf, EMPTY_DRAFT, isComplete, nameFromFile } from './definition-draft.ts'
 import { YamlField } from './yaml-field.tsx'
 import { wrongLines } from './yaml-lines.ts'
 
+type Definition = Parameters<typeof draftOf>[0]
 type Wrong = ReadonlyMap<number, string>
 
 /** `wrong` holds the API's errors by line, cleared when the text changes. */
@@ -34,8 +36,15 @@ async function keepingLineErrors<T>({ wrong }: DraftProps, sending: Promise<T>):
   }
 }
 
+/** What the API warns of stays on screen after the form has closed. */
+function warnedBy<D extends Pick<Definition, 'name' | 'warnings'>>(notices: Notices, definition: D): D {
+  for (const { message } of definition.warnings)
+    notices.show('refused', `${definition.name} can't run yet`, `It is saved, but ${message}.`)
+  return definition
+}
+
 export function CreateDialog() {
-  const { requests } = useConsole()
+  const { requests, notices } = useConsole()
   const props = useDraft(EMPTY_DRAFT)
   const draft = props.draft.value
   const body = { ...bodyOf(draft, null), name: draft.name }
@@ -48,7 +57,9 @@ export function CreateDialog() {
       send={() =>
         keepingLineErrors(
           props,
-          requests.create('definition', draft.name, client => client.call('createDefinition', { body })),
+          requests.create('definition', draft.name, async client =>
+            warnedBy(notices, await client.call('createDefinition', { body })),
+          ),
         )
       }
     >
@@ -73,8 +84,6 @@ export function EditDialog({ id }: { id: string }) {
     </Modal>
   )
 }
-
-type Definition = Parameters<typeof draftOf>[0]
 
 function EditForm({ known: newest }: { known: Definition }) {
   const { requests, notices } = useConsole()

@@ -13,6 +13,7 @@ const before = {
   }),
   topology: 'lab: {}\n',
   graph: null,
+  warnings: [],
   given: { title: true, needs: true, port_template: false, cml_min: false },
 }
 

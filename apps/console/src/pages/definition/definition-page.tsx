@@ -1,3 +1,4 @@
+import type { Reason } from '@lcm/domain/reason'
 import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { Fact } from '../../parts/fact.tsx'
@@ -22,6 +23,7 @@ export function DefinitionPage({ id }: { id: string }) {
   return (
     <section class="page">
       <Head definition={definition} />
+      <Warnings warnings={read.value?.warnings ?? []} />
       <div class="columns">
         <div>
           <TopologyCard read={read} />
@@ -39,6 +41,16 @@ export function DefinitionPage({ id }: { id: string }) {
     </section>
   )
 }
+
+const Warnings = ({ warnings }: { warnings: readonly Reason[] }) => (
+  <>
+    {warnings.map(({ code, message }) => (
+      <p key={code} class="callout tone-orange" role="status">
+        <strong>This lab can't run yet:</strong> {message}. Bookings wait until the fleet fits.
+      </p>
+    ))}
+  </>
+)
 
 const NoSuchDefinition = ({ id }: { id: string }) => (
   <NotFound title="Definition not found" list="definitions">

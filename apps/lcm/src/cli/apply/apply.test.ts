@@ -47,11 +47,26 @@ name: bgp
 topology: ${JSON.stringify(LAB)}
 `
 
+const NOTHING_RUNS_IT = '  warning: no template and no worker can run this lab now: no template is enabled\n'
+
 it('creates missing resources, templates first, and reports them', async () => {
   const { lcm, out, written } = await applying(ALL)
   expect(await lcm()).toBe(0)
   expect(out()).toBe('template big created\ndefinition bgp created\nworker one created\n')
   expect(written()).toEqual(['POST /worker-templates', 'POST /lablet-definitions', 'POST /workers'])
+})
+
+it('says right away that nothing can run a lab', async () => {
+  const { lcm, outLines } = await applying(
+    ALL.replace('name: bgp', 'name: bgp\nneeds: { cpu_cores: 64, memory_gb: 500, storage_gb: 1, node_count: 2 }'),
+  )
+  expect(await lcm()).toBe(0)
+  expect(outLines().slice(1, 3)).toEqual([
+    'definition bgp created',
+    expect.stringMatching(
+      /^ {2}warning: no template and no worker can run this lab now: no template fits: big: needs /,
+    ),
+  ])
 })
 
 it('does nothing the second time', async () => {
@@ -119,7 +134,7 @@ it('creates the next version of a definition that differs', async () => {
   expect(await lcm('--dry-run')).toBe(0)
   expect(await lcm()).toBe(0)
   expect(out()).toBe(
-    'definition two-routers would be changed\n  title: "Old" → "New"\ndefinition two-routers changed\n',
+    `definition two-routers would be changed\n  title: "Old" → "New"\ndefinition two-routers changed\n${NOTHING_RUNS_IT}`,
   )
   expect(written()).toEqual(['PUT /lablet-definitions/ld-1'])
   expect(api.bodies().at(-1)).toEqual({ title: 'New' })
@@ -137,7 +152,7 @@ it('accepts a folder with topologies next to the definitions that name them', as
   await writeFile(join(folder, 'a-lab.yaml'), LAB)
   await writeFile(join(folder, 'bgp.yaml'), 'kind: Definition\nname: bgp\ntopology_file: ./a-lab.yaml\n')
   expect(await run(['apply', '-f', folder], shell)).toBe(0)
-  expect(out()).toBe('definition bgp created\n')
+  expect(out()).toBe(`definition bgp created\n${NOTHING_RUNS_IT}`)
   expect(api.bodies().at(-1)).toMatchObject({ name: 'bgp', topology: LAB })
 })
 

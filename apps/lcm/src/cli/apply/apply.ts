@@ -9,7 +9,7 @@ import { toJson, toYaml } from '../terminal/data-text.ts'
 import { printable } from '../terminal/table.ts'
 import { changeLine } from './field-changes.ts'
 import { type Manifest, readManifests, readSources } from './manifests.ts'
-import { type Outcome, type Step, stepFor } from './resource-changes.ts'
+import { type Outcome, type Performed, type Step, stepFor } from './resource-changes.ts'
 
 interface ApplyOptions {
   readonly file: string
@@ -57,7 +57,8 @@ async function runApply(options: ApplyOptions, { shell, output, connect }: Invoc
   const report = { output, format, dryRun }
   try {
     for (const step of steps) {
-      done.push({ ...step, outcome: dryRun ? step.outcome : await step.perform() })
+      const { outcome, warnings } = dryRun ? { outcome: step.outcome, warnings: [] } : await step.perform()
+      done.push({ ...step, outcome, warnings })
       if (format === undefined && !output.quiet) linesOf(done.at(-1), dryRun).forEach(output.out)
     }
   } catch (error) {
@@ -70,7 +71,7 @@ async function runApply(options: ApplyOptions, { shell, output, connect }: Invoc
   await print(done, report)
 }
 
-type Done = Pick<Step, 'kind' | 'name' | 'changes'> & { readonly outcome: Outcome }
+type Done = Pick<Step, 'kind' | 'name' | 'changes'> & Performed
 
 /** Plans all steps before any is performed, and reports all refusals together. */
 async function planned(client: Client, manifests: readonly Manifest[], signal: AbortSignal): Promise<Step[]> {
@@ -99,9 +100,13 @@ const WOULD: Readonly<Record<Outcome, string>> = {
 
 function linesOf(done: Done | undefined, isDry: boolean): string[] {
   if (done === undefined) return []
-  const { kind, name, outcome, changes } = done
+  const { kind, name, outcome, changes, warnings } = done
   const fields = outcome === 'changed' && isDry ? changes.map(change => printable(`  ${changeLine(change)}`)) : []
-  return [`${kind.toLowerCase()} ${printable(name)} ${isDry ? WOULD[outcome] : outcome}`, ...fields]
+  return [
+    `${kind.toLowerCase()} ${printable(name)} ${isDry ? WOULD[outcome] : outcome}`,
+    ...fields,
+    ...warnings.map(each => `  ${each}`),
+  ]
 }
 
 interface Report {

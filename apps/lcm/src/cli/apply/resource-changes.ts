@@ -3,6 +3,7 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { PatchWorker } from '@lcm/contract/worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CliError, EXIT } from '../cli-error.ts'
+import { type Warned, warningLines } from '../definition/definition-view.ts'
 import { findDefinition, livingWorkers, notThere } from '../find-resource.ts'
 import { type Change, changesOf } from './field-changes.ts'
 import type { Kind, Manifest } from './manifests.ts'
@@ -15,9 +16,19 @@ export interface Step {
   readonly name: string
   readonly outcome: Outcome
   readonly changes: readonly Change[]
-  /** Performs the change and returns its outcome. */
-  perform(): Promise<Outcome>
+  perform(): Promise<Performed>
 }
+
+/** The outcome of a change, and what the API warns of. */
+export interface Performed {
+  readonly outcome: Outcome
+  readonly warnings: readonly string[]
+}
+
+const performed = (outcome: Outcome, answer: object = {}): Performed => ({
+  outcome,
+  warnings: 'warnings' in answer ? warningLines(answer as Warned) : [],
+})
 
 type Of<K extends Kind> = Extract<Manifest, { kind: K }>
 
@@ -47,14 +58,13 @@ function refuseIncomplete({ kind, name, lacks }: Manifest): never {
   throw new CliError(EXIT.failed, words, 'add these fields and try again')
 }
 
-const creating = ({ kind, name }: Manifest, create: () => Promise<unknown>): Step => ({
+const creating = ({ kind, name }: Manifest, create: () => Promise<object>): Step => ({
   kind,
   name,
   outcome: 'created',
   changes: [],
   async perform() {
-    await create()
-    return 'created'
+    return performed('created', await create())
   },
 })
 
@@ -75,9 +85,10 @@ const changing = (
   outcome: changes.length === 0 ? 'unchanged' : 'changed',
   changes,
   async perform() {
-    if (changes.length === 0) return 'unchanged'
+    if (changes.length === 0) return performed('unchanged')
     const after = await change()
-    return after.id === current.id && after.version === current.version ? 'unchanged' : 'changed'
+    const isSame = after.id === current.id && after.version === current.version
+    return performed(isSame ? 'unchanged' : 'changed', after)
   },
 })
 

@@ -32,12 +32,16 @@ describe('create definition', () => {
     return path
   }
 
+  const NOTHING_RUNS_IT = 'warning: no template and no worker can run this lab now: no template is enabled\n'
+
   it('sends the topology unchanged, and takes the name from the file name', async () => {
     const { create, api, out } = course()
     expect(await create('definition', '--file', await file())).toBe(0)
     expect(api.bodies()).toEqual([{ name: 'bgp-basics', topology: LAB }])
     const [made] = await api.definitions.all()
-    expect(out()).toBe(`definition bgp-basics 1.0.0 (${made?.id}) is ACTIVE: 1 CPU, 0.5 GB, 1 node, 1 port\n`)
+    expect(out()).toBe(
+      `definition bgp-basics 1.0.0 (${made?.id}) is ACTIVE: 1 CPU, 0.5 GB, 1 node, 1 port\n${NOTHING_RUNS_IT}`,
+    )
   })
 
   it('accepts a name, a title and a maximum duration', async () => {

@@ -7,7 +7,7 @@ import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption, wholeNumber } from '../option-parsers.ts'
 import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
-import { needsOf } from './definition-view.ts'
+import { needsOf, warningLines } from './definition-view.ts'
 import { type TopologyOptions, topologyGiven } from './topology-options.ts'
 
 const MINUTES_MAX = 7 * 24 * 60
@@ -47,7 +47,7 @@ async function createDefinition(options: CreateDefinitionOptions, invoked: Invoc
   const body = { name, ...given, title, max_duration_minutes }
   const definition = await client.call('createDefinition', { body, signal: shell.signal })
   if (format !== undefined) return printOne(DEFINITION_VIEW, definition, { output, format, nowMs: shell.clock.now() })
-  if (!output.quiet) output.out(createdText(definition))
+  if (!output.quiet) for (const line of [createdText(definition), ...warningLines(definition)]) output.out(line)
 }
 
 const createdText = (definition: LabletDefinition): string =>

@@ -5,10 +5,12 @@ import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { type Column, printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { longestOf, needsOf } from './definition-view.ts'
+import { longestOf, needsOf, type Warned } from './definition-view.ts'
+
+type Described = LabletDefinition & Warned
 
 /** The complete description of a definition, without its topology. */
-export function describeDefinition(definition: LabletDefinition, nowMs: number, colors: Colors): string[] {
+export function describeDefinition(definition: Described, nowMs: number, colors: Colors): string[] {
   return [
     `${colors.bold(`${definition.name} ${definition.definition_version}`)}  ${definition.id}`,
     ...factLines(factsOf(definition, nowMs, colors), colors),
@@ -16,8 +18,9 @@ export function describeDefinition(definition: LabletDefinition, nowMs: number, 
   ]
 }
 
-const factsOf = (definition: LabletDefinition, nowMs: number, colors: Colors): readonly Fact[] => [
+const factsOf = (definition: Described, nowMs: number, colors: Colors): readonly Fact[] => [
   ['status', statusColor(definition.status, colors)(definition.status)],
+  ...definition.warnings.map(({ message }): Fact => ['warning', printable(message)]),
   ['title', printable(definition.title)],
   ['about', printable(definition.description)],
   ['needs', `${needsOf(definition)}, ${definition.needs.storage_gb} GB disk`],

@@ -36,7 +36,7 @@ async function editTemplate(idOrName: string, options: EditTemplateOptions, invo
   const [first] = manifests
   if (first === undefined || manifests.length > 1)
     throw new CliError(EXIT.usage, `${options.file} has ${manifests.length} documents`, `use one, or \`lcm apply\``)
-  const outcome = await (await stepFor(client, first, manifests, shell.signal)).perform()
+  const { outcome } = await (await stepFor(client, first, manifests, shell.signal)).perform()
   if (options.output !== undefined) {
     const template = await findTemplate(client, current.name, shell.signal)
     return printOne(TEMPLATE_VIEW, template, { output, format: options.output, nowMs: shell.clock.now() })

@@ -60,6 +60,7 @@ it('describes a definition', async () => {
   expect(outLines()).toEqual([
     'two-routers 1.0.0  ld-1',
     '  status     ACTIVE',
+    '  warning    no template and no worker can run this lab now: no template is enabled',
     '  title      Two routers',
     '  needs      2 CPU, 4 GB, 2 nodes, 10 GB disk',
     '  nodes      iosv',

@@ -19,12 +19,14 @@ function author(more: Parameters<typeof aDefinition>[0] = {}) {
 }
 
 it('creates the next version with another topology', async () => {
-  const { lcm, api, out } = author()
+  const { lcm, api, outLines } = author()
   await writeFile(join(folder, 'new.yaml'), LAB.replace('BGP', 'new'))
   expect(await lcm('edit', 'definition', 'two-routers', '--file', join(folder, 'new.yaml'))).toBe(0)
   expect(api.requests().at(-1)).toBe('PUT /lablet-definitions/ld-1')
   expect(api.bodies()).toEqual([{ topology: LAB.replace('BGP', 'new') }])
-  expect(out()).toMatch(/^definition two-routers 1\.0\.1 \(ld-\w{13}\) is ACTIVE\n$/)
+  const [edited, warned] = outLines()
+  expect(edited).toMatch(/^definition two-routers 1\.0\.1 \(ld-\w{13}\) is ACTIVE$/)
+  expect(warned).toBe('warning: no template and no worker can run this lab now: no template is enabled')
 })
 
 it('sends only the given fields, so that nothing is fetched again', async () => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { addDefinitionOptions } from '../definition/create-definition.ts'
+import { warningLines } from '../definition/definition-view.ts'
 import { type TopologyOptions, topologyGiven } from '../definition/topology-options.ts'
 import { findDefinition } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
@@ -58,4 +59,5 @@ async function edit(idOrName: string, options: EditOptions, invoked: Invocation)
   const { name, id, definition_version, status } = definition
   const isSame = definition.version === current.version && id === current.id
   output.out(`definition ${name} ${definition_version} (${id}) is ${status}${isSame ? ', unchanged' : ''}`)
+  for (const line of warningLines(definition)) output.out(line)
 }

@@ -115,6 +115,7 @@ describe('an ACTIVE definition', () => {
     expect(second).toMatchObject({ definition_version: '1.0.1', status: 'ACTIVE', replaces: first.id, title: 'BGP' })
     expect(await get(first.id)).toMatchObject({
       ...first,
+      warnings: [],
       status: 'DEPRECATED',
       version: 2,
       updated_at: expect.any(String),

@@ -10,6 +10,7 @@ import { definitionFor } from '../../narrow-view.ts'
 import { listAll, listPage } from '../list-documents.ts'
 import { givenOf } from './definition-content.ts'
 import { definitionSummary, definitionView } from './definition-view.ts'
+import { warningsOf } from './definition-warnings.ts'
 import { deprecateReplaced } from './deprecate-replaced-versions.ts'
 
 export async function findDefinition(api: Api, id: string): Promise<StoredDefinition> {
@@ -28,7 +29,8 @@ export async function getDefinition(
   if (found.status === 'ACTIVE') await deprecateReplaced(api, found.name)
   const stored = await findDefinition(api, id)
   const definition = definitionView(stored)
-  const view = { ...definition, given: givenOf(stored), graph: await graphOf(definition) }
+  const warnings = await warningsOf(api, definition)
+  const view = { ...definition, warnings, given: givenOf(stored), graph: await graphOf(definition) }
   return definitionFor(actor, view)
 }
 

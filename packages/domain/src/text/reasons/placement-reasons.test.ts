@@ -108,6 +108,10 @@ const ROWS: readonly MessageRow[] = [
     }),
     'no template fits: nested: needs CML 2.9 or later; the worker has 2.8; metal: needs CML 2.9 or later; the worker has 2.8',
   ],
+  [
+    reason('lab_fits_nowhere', { cause: reason('no_template_enabled') }),
+    'no template and no worker can run this lab now: no template is enabled',
+  ],
   [reason('unschedulable', { cause: reason('no_template_enabled') }), "can't be scheduled: no template is enabled"],
   [reason('definition_deleted'), 'the definition no longer exists'],
   [

@@ -115,6 +115,8 @@ const PURCHASE_REASONS = {
   no_template_fits: ({ causes }: { causes: readonly NestedReason[] }) =>
     `no template fits: ${causes.map(({ message }) => message).join('; ')}`,
   template_refused: ({ template, cause }: { template: string; cause: NestedReason }) => `${template}: ${cause.message}`,
+  lab_fits_nowhere: ({ cause }: { cause: NestedReason }) =>
+    `no template and no worker can run this lab now: ${cause.message}`,
   unschedulable: ({ cause }: { cause: NestedReason }) => `can't be scheduled: ${cause.message}`,
 }
 
