@@ -88,6 +88,13 @@ const PARTS = [
       return `${table(['mutant', 'what it breaks', 'seed', 'seconds', 'found by'], rows)}\n\nMade ${madeOf(mutants)}.`
     },
   ],
+  [
+    ['saves'],
+    'The API dies at random calls of its store while labs are saved, and saves are resumed, removed and sealed with other keys. A ' +
+      'failure is a lost save, or one that can be read in part:',
+    ({ saves }) =>
+      table(['runs', 'crashes', 'failures', 'made'], [[saves.runs, saves.crashes, saves.failures, madeOf(saves)]]),
+  ],
 ]
 
 /** Proofs that did not run are named on the page. */

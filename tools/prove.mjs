@@ -16,7 +16,8 @@ const PROOFS = {
   'failover-15s': [20, n => bench('failover', '--lease', '15', '--kills', n, '--freezes', '2', '--handovers', n)],
   replicas: [20, n => bench('replicas', '--kills', n)],
   chaos: [5, n => bench('chaos', '--rounds', n)],
-  crashes: [7, n => manyCrashes(n)],
+  crashes: [7, n => manyCrashes('--crashes', n)],
+  saves: [1_000, n => manyCrashes('--saves', n)],
   storms: [1_000, n => manyRuns(n)],
   'six-hours': [20, n => manyRuns(n, '--hours', '6', '--workers', '10')],
   days: [200, n => manyRuns(n, '--hours', '24', '--workers', '50')],
@@ -79,8 +80,8 @@ function summed(parts) {
   )
 }
 
-async function manyCrashes(count) {
-  return summed(await inShares(count, (share, from) => simulated('--crashes', share, '--from', from)))
+async function manyCrashes(what, count) {
+  return summed(await inShares(count, (share, from) => simulated(what, share, '--from', from)))
 }
 
 async function manyRuns(count, ...size) {

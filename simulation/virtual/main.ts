@@ -19,10 +19,11 @@
  *   --replay FILE                                 a plan that a failed run has written
  *   --mutants [NAME]                             hunts all mutants, or one
  *   --crashes N                                  a crash before and after every port call of every path, for N seeds
+ *   --saves N                                    crashes of the API while it saves labs, in N runs
  */
 import { MUTANTS } from './mutants/mutants.ts'
 import { type Command, parseCommand, USAGE, UsageError } from './runs/command-options.ts'
-import { crashes } from './runs/crashes-command.ts'
+import { crashes, saveCrashes } from './runs/crashes-command.ts'
 import { huntAll } from './runs/mutants-command.ts'
 import { replay, wholeRuns } from './runs/runs-and-replay-commands.ts'
 
@@ -38,6 +39,8 @@ function execute(command: Command): Promise<{ readonly runs: number; readonly fa
       return huntAll(command.names)
     case 'crashes':
       return crashes(command)
+    case 'saves':
+      return saveCrashes(command)
   }
 }
 

@@ -25,12 +25,13 @@ describe('the command line of the simulation', () => {
     [['--replay', 'a.json'], { what: 'replay', file: 'a.json' }],
     [['--mutants'], { what: 'mutants', names: [] }],
     [['--mutants', 'no fencing'], { what: 'mutants', names: ['no fencing'] }],
+    [['--saves', '2', '--from', '4'], { what: 'saves', from: 4, count: 2 }],
     [['--crashes', '2'], { what: 'crashes', from: 1, count: 2 }],
     [['--crashes', '2', '--from', '4'], { what: 'crashes', from: 4, count: 2 }],
   ])('%j is parsed', (args, expected) => expect(parse(...args)).toEqual(expected))
 
   it.each([
-    [[], 'choose one of --seed, --runs, --replay, --mutants, --crashes.'],
+    [[], 'choose one of --seed, --runs, --replay, --mutants, --crashes, --saves.'],
     [['--seed', 'abc'], '--seed takes a whole number from 0, not "abc".'],
     [['--seed', '1.5'], '--seed takes a whole number from 0, not "1.5".'],
     [['--seed', '9'.repeat(20)], '--seed takes a whole number'],

@@ -6,7 +6,7 @@ export type Command =
   | { readonly what: 'runs'; readonly from: number; readonly count: number; readonly size: RunSize }
   | { readonly what: 'replay'; readonly file: string }
   | { readonly what: 'mutants'; readonly names: readonly string[] }
-  | { readonly what: 'crashes'; readonly from: number; readonly count: number }
+  | { readonly what: 'crashes' | 'saves'; readonly from: number; readonly count: number }
 
 /** Its message is shown to the user. */
 export class UsageError extends Error {
@@ -19,15 +19,16 @@ export const USAGE = `usage: npm run sim -- one of
   --replay FILE                                  replay a plan written by a failed run
   --mutants [NAME ...]                           hunt all mutants, or only these
   --crashes K [--from N]                         crash before and after every port call, for K seeds
+  --saves K [--from N]                           crash the API at random calls of its store while it saves labs, in K runs
 The last line of the output is a JSON summary.`
 
 const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
 
-const KINDS = ['seed', 'runs', 'replay', 'mutants', 'crashes'] as const
+const KINDS = ['seed', 'runs', 'replay', 'mutants', 'crashes', 'saves'] as const
 /** Commands that take a size, and commands that take a first seed. */
 const SIZED: readonly string[] = ['seed', 'runs']
-const MANY: readonly string[] = ['runs', 'crashes']
+const MANY: readonly string[] = ['runs', 'crashes', 'saves']
 
 /** Parses the options; throws UsageError. `known`: the names of all mutants. */
 export function parseCommand(args: readonly string[], known: readonly string[]): Command {
@@ -53,7 +54,8 @@ export function parseCommand(args: readonly string[], known: readonly string[]):
     case 'mutants':
       return { what: 'mutants', names: knownOnly(positionals, known) }
     case 'crashes':
-      return { what: 'crashes', from: firstOf(values), count: whole('crashes', values.crashes, 1) }
+    case 'saves':
+      return { what: kind, from: firstOf(values), count: whole(kind, values[kind], 1) }
   }
 }
 
@@ -71,6 +73,7 @@ function parsed(args: readonly string[]) {
         replay: { type: 'string' },
         mutants: { type: 'boolean' },
         crashes: { type: 'string' },
+        saves: { type: 'string' },
       },
     })
   } catch (error) {

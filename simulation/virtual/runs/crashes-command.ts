@@ -1,3 +1,4 @@
+import { saveCrashRun } from '../crashes/save-crashes.ts'
 import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from '../crashes/session-crashes.ts'
 import { PATHS } from '../crashes/worker-crash-paths.ts'
 import { callsOf, crashRun, everyPoint, somePoints } from '../crashes/worker-crash-run.ts'
@@ -17,8 +18,35 @@ interface Seeds {
   readonly count: number
 }
 
+/** Crashes the API at calls of its store while it saves labs. */
+export async function saveCrashes({
+  from,
+  count: runs,
+}: Seeds): Promise<{ runs: number; failures: number; crashes: number }> {
+  const { counted, count } = counting()
+  let crashes = 0
+  for (let seed = from; seed < from + runs; seed += 1)
+    await counted.run(async () => {
+      crashes += await saveCrashRun(seed)
+    })
+  return { ...count, crashes }
+}
+
 /** Crashes a controller before and after every port call of every path. */
 export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: number; failures: number }> {
+  const { terminal, counted, count } = counting()
+  for (let seed = from; seed < from + seeds; seed += 1) {
+    for (const path of PATHS) {
+      const names = await callsOf(path, seed)
+      for (const point of everyPoint(names)) await counted.run(() => crashRun(path, seed, point))
+      terminal.print(`seed ${seed}, ${path.name}: ${names.length} calls`)
+    }
+    for (const path of SESSION_PATHS) await sessionCrashes(path, seed, counted)
+  }
+  return count
+}
+
+function counting() {
   const terminal = openTerminal()
   const count = { runs: 0, failures: 0 }
   const counted: CountedRuns = {
@@ -33,15 +61,7 @@ export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: nu
       }
     },
   }
-  for (let seed = from; seed < from + seeds; seed += 1) {
-    for (const path of PATHS) {
-      const names = await callsOf(path, seed)
-      for (const point of everyPoint(names)) await counted.run(() => crashRun(path, seed, point))
-      terminal.print(`seed ${seed}, ${path.name}: ${names.length} calls`)
-    }
-    for (const path of SESSION_PATHS) await sessionCrashes(path, seed, counted)
-  }
-  return count
+  return { terminal, counted, count }
 }
 
 /** Samples the reads of a long path. */
