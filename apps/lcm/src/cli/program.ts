@@ -43,7 +43,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'get',
     summary:
-      'List workers, templates, definitions, sessions, labs, saves, services, leaks, people, quotas or tokens, or show one',
+      'List workers, templates, definitions, sessions, labs, saves, services, leaks, people, quotas, tokens or notifications',
     load: async () => (await import('./verbs/get.ts')).defineGet,
   },
   {
@@ -73,7 +73,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'create',
-    summary: 'Create a worker, template, definition, person or token',
+    summary: 'Create a worker, template, definition, person, token or notification target',
     load: async () => (await import('./verbs/create.ts')).defineCreate,
   },
   {
@@ -138,7 +138,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'retry',
-    summary: 'Retry a failed worker or session',
+    summary: 'Retry a failed worker, session or notification',
     load: async () => (await import('./worker/worker-lifecycle-commands.ts')).defineRetry,
   },
   {
@@ -198,7 +198,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'edit',
-    summary: 'Edit a template or person, or create the next version of a definition',
+    summary: 'Edit a template, person or notification target, or create the next version of a definition',
     load: async () => (await import('./verbs/edit.ts')).defineEdit,
   },
   {
@@ -224,7 +224,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'delete',
     alias: 'remove',
-    summary: 'Delete a lab, definition, template, save, person, token, or the record of a TERMINATED worker',
+    summary: 'Delete a lab, definition, template, save, person, token, target, or the record of a TERMINATED worker',
     load: async () => (await import('./verbs/delete.ts')).defineDelete,
   },
   {
@@ -241,6 +241,11 @@ const GROUPS: readonly Group[] = [
     name: 'open',
     summary: 'Print a link that logs a browser in to the console',
     load: async () => (await import('./token/print-login-link.ts')).defineOpen,
+  },
+  {
+    name: 'test',
+    summary: 'Send a test message to a notification target',
+    load: async () => (await import('./notification/target-commands.ts')).defineTest,
   },
   {
     name: 'invite',

@@ -4,6 +4,7 @@ import { withTimeout } from '../../doctor/timeout.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { connect } from '../connection.ts'
 import type { GlobalOptions } from '../global-options.ts'
+import { NOTIFICATIONS, TARGETS } from '../notification/notification-kinds.ts'
 import { PEOPLE } from '../person/person-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { handlesOf, type Resource } from '../resource-view.ts'
@@ -79,6 +80,8 @@ const LISTS: Readonly<Record<string, List>> = {
   leak: listing(LEAKS),
   person: listing(PEOPLE),
   token: listing(TOKENS),
+  target: listing(TARGETS),
+  notification: listing(NOTIFICATIONS),
 }
 
 /** Current names of the resources of a noun. */

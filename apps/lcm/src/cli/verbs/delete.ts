@@ -3,6 +3,7 @@ import type { Shell } from '../command-dependencies.ts'
 import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
+import { addDeleteTarget } from '../notification/target-commands.ts'
 import { addDeletePerson } from '../person/person-commands.ts'
 import { findSave } from '../save/save-kind.ts'
 import { TOKENS } from '../token/token-kind.ts'
@@ -65,6 +66,7 @@ export function defineDelete(group: Command, shell: Shell): void {
       await client.call('deleteToken', { params: { id }, signal: shell.signal })
       if (!output.quiet) output.out(`token ${name} (${id}) revoked`)
     })
+  addDeleteTarget(group, shell)
   group.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -76,4 +78,5 @@ Examples:
   lcm delete save sv-0n4k2m7a8q1cd
   lcm delete person "Jane Doe"
   lcm delete token ci
+  lcm delete target ops
   lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     remove it from its worker without confirmation`

@@ -5,6 +5,7 @@ import type { Shell } from '../command-dependencies.ts'
 import { defineGetSettings } from '../fleet/get-settings.ts'
 import { positionNow } from '../follow-events.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { NOTIFICATIONS, TARGETS } from '../notification/notification-kinds.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { PEOPLE } from '../person/person-kind.ts'
 import { QUOTAS } from '../quota/quota-kind.ts'
@@ -58,6 +59,8 @@ export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, PEOPLE, shell)
   defineNoun(get, QUOTAS, shell)
   defineNoun(get, TOKENS, shell)
+  defineNoun(get, TARGETS, shell)
+  defineNoun(get, NOTIFICATIONS, shell)
   defineGetSettings(get, shell)
   get.addHelpText('afterAll', EXAMPLES)
 }
@@ -78,6 +81,8 @@ Examples:
   lcm get people                     who may use this LCM, with roles and groups
   lcm get quotas                     how much you may book, or everyone for operators and admins
   lcm get tokens                     API tokens, without secrets
+  lcm get targets                    where notifications are sent, and whether that works
+  lcm get notifications              messages that are queued or were given up
   lcm get settings                   settings with their values and sources`
 
 function defineNoun<T extends Resource>(

@@ -13,7 +13,7 @@ export async function readSecret(
   return file === undefined ? typedOrPiped(what, worker, invoked) : secretIn(what, file)
 }
 
-const secretIn = (what: string, file: string): Promise<string> =>
+export const secretIn = (what: string, file: string): Promise<string> =>
   readTextFile(file).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(
       EXIT.failed,

@@ -132,7 +132,7 @@ export async function testTarget(
     to: own ? [own] : target.to,
   }
   if (target.type === 'email' && outgoing.to.length === 0)
-    return { delivered: false, error: 'you have no email address that LCM knows; set it with `lcm set person`' }
+    return { delivered: false, error: 'you have no email address that LCM knows; set it with `lcm edit person`' }
   const delivery = await sendMessage(api, setting, { target, outgoing }, signal)
   await recordHealth(api, target.id, delivery)
   return delivery.outcome === 'accepted'
