@@ -60,6 +60,18 @@ describe('queries', () => {
     expect(names.filter(name => !measured.has(name))).toEqual([])
   })
 
+  it('of the alerts each have series that fire them', () => {
+    const Alerts = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ alert: z.string() })) })) })
+    const Fired = z.object({ alertname: z.string(), exp_alerts: z.array(z.object({ exp_labels: z.object() })) })
+    const Cases = z.object({ tests: z.array(z.object({ alert_rule_test: z.array(Fired) })) })
+    const alerts = Alerts.parse(yaml('deploy/prometheus/alerts.yaml')).groups.flatMap(({ rules }) => rules)
+    const cases = Cases.parse(yaml('tools/interop/alert-cases.yaml')).tests.flatMap(test => test.alert_rule_test)
+    const fired = cases.filter(({ exp_alerts }) => exp_alerts.length > 0).map(({ alertname }) => alertname)
+    const quiet = cases.filter(({ exp_alerts }) => exp_alerts.length === 0).map(({ alertname }) => alertname)
+    const names = alerts.map(({ alert }) => alert).toSorted()
+    expect([fired.toSorted(), quiet.toSorted()]).toEqual([names, names])
+  })
+
   it('of the alerts use only existing metrics', async () => {
     const { groups } = Rules.parse(yaml('deploy/prometheus/alerts.yaml'))
     const names = groups.flatMap(({ rules }) => rules.flatMap(({ expr }) => metricsIn(expr)))

@@ -4,6 +4,7 @@
 import { ensureClientGenerator, judgeGeneratedClients } from './interop/generated-clients.mjs'
 import { ensureMongoWire } from './interop/mongo-server.mjs'
 import { ensureMoto } from './interop/moto.mjs'
+import { ensurePromtool, judgeAlerts } from './interop/promtool.mjs'
 import { ensureSchemathesis, judgeApi } from './interop/schemathesis.mjs'
 import { ensureVirl2Client, judgeLabs } from './interop/virl2-client.mjs'
 import { ensureEtcd } from './programs/etcd.mjs'
@@ -22,11 +23,12 @@ const MOTO = {
   ask: () => runVitest('moto', ['--project=interop', '.moto.test.ts'], { isShownLater: true }),
 }
 const VIRL2_CLIENT = { name: 'virl2_client', fetch: ensureVirl2Client, ask: judgeLabs }
+const PROMTOOL = { name: 'promtool', fetch: ensurePromtool, ask: judgeAlerts }
 const OPENAPI_GENERATOR = { name: 'openapi-generator', fetch: ensureClientGenerator, ask: judgeGeneratedClients }
 const SCHEMATHESIS = { name: 'schemathesis', fetch: ensureSchemathesis, ask: judgeApi }
 
 /** Two lanes run side by side, because mongo-wire mostly waits. */
-const LANES = [[MONGO_WIRE], [MOTO, VIRL2_CLIENT]]
+const LANES = [[MONGO_WIRE], [MOTO, VIRL2_CLIENT, PROMTOOL]]
 /** Each keeps all cores busy by itself. */
 const LAST = [OPENAPI_GENERATOR, SCHEMATHESIS]
 

@@ -12,6 +12,7 @@ import { Quota } from '@lcm/domain/quota/quota'
 import type { ReasonCode } from '@lcm/domain/reason'
 import { ServiceInstance } from '@lcm/domain/service-instance'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
+import { lostSession } from '@lcm/domain/session/session-health'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { Worker } from '@lcm/domain/worker/worker'
 import type { Collection, Document, Kind, Store, StoreSchema } from '@lcm/store/store'
@@ -177,6 +178,7 @@ export const RESOURCES = {
       definition: session.definition.name,
       definition_id: session.definition.id,
       is_over: isFinal(session.status) ? 'yes' : 'no',
+      ...(lostSession(session) === null ? {} : { was_lost: 'yes' }),
       ...(session.worker_id === null ? {} : { worker_id: session.worker_id }),
     }),
     hint: ({ status, desired_status }) => ({ status, desired_status }),

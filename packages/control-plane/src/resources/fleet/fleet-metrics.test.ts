@@ -1,7 +1,10 @@
-import { textReason } from '@lcm/domain/reason'
+import { degraded, down } from '@lcm/domain/health'
+import { toInstant } from '@lcm/domain/instant'
+import { reason, textReason } from '@lcm/domain/reason'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { aControlPlane, METAL } from '@lcm/testkit/a-control-plane'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { beforeEach, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
@@ -75,4 +78,33 @@ it('counts open event streams', async () => {
   leave.abort()
   await stream.return?.()
   expect(figure(await metrics(), 'control_plane_event_streams')).toBe(0)
+})
+
+it('counts sessions that their owners can not use, by cause, and workers', async () => {
+  const at = toInstant(fleet.clock.now())
+  const slot = { start: at, end: toInstant(fleet.clock.now() + 3_600_000) }
+  const limit = reason('region_worker_limit', { region: 'us-east-1', limit: 2 })
+  const stopped = down(reason('lab_stopped_on_cml', { state: 'STOPPED' }), at)
+  const silent = degraded(reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' }), at)
+  const late = { status: 'PENDING', waiting_reason: limit, health: down(limit, at) } as const
+  const end = { from: 'RUNNING', to: 'STOPPING', at, because: reason('worker_deleted') } as const
+  await fleet.put('sessions', aSession({ id: 'ls-1', timeslot: slot, status: 'RUNNING', health: stopped }))
+  await fleet.put('sessions', aSession({ id: 'ls-2', timeslot: slot, status: 'RUNNING', health: silent }))
+  await fleet.put(
+    'sessions',
+    aSession({ id: 'ls-3', timeslot: slot, ...late }),
+    aSession({ id: 'ls-4', timeslot: slot, ...late }),
+  )
+  await fleet.put('sessions', aSession({ id: 'ls-5', timeslot: slot, status: 'TERMINATED', state_history: [end] }))
+  const { id } = await fleet.running()
+  await fleet.edit(id, () => ({ status: 'FAILED' }))
+  const text = await metrics()
+  expect(figure(text, 'fleet_sessions_unhealthy{health="DOWN",cause="lab_stopped_on_cml"}')).toBe(1)
+  expect(figure(text, 'fleet_sessions_unhealthy{health="DEGRADED",cause="worker_not_serving"}')).toBe(1)
+  expect(figure(text, 'fleet_sessions_unhealthy{health="DOWN",cause="region_worker_limit"}')).toBe(2)
+  expect(figure(text, 'fleet_sessions_unplaced')).toBe(2)
+  expect(figure(text, 'fleet_sessions_lost_hour')).toBe(1)
+  expect(figure(text, 'fleet_workers_unavailable')).toBe(1)
+  await fleet.clock.advance(3_600_000)
+  expect(figure(await metrics(), 'fleet_sessions_lost_hour')).toBe(0)
 })

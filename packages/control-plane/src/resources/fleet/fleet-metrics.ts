@@ -1,5 +1,10 @@
+import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
+import { toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { lostSession } from '@lcm/domain/session/session-health'
 import { diskPerHour, perHourOf } from '@lcm/domain/worker/cost'
 import { COST_SHARES } from '@lcm/domain/worker/worker-field-schemas'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { Api } from '../../api-context.ts'
 import { withDeadline } from '../../http/dispatch.ts'
 import { listAll } from '../list-documents.ts'
@@ -33,6 +38,7 @@ const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 whe
 async function fleetGauges(api: Api): Promise<string[]> {
   const { workers, capacity, cost } = await fleetSummary(api, {})
   const leaks = await listAll(api.leaks)
+  const unavailable = (await listAllWorkers(api)).filter(worker => workerHealth(worker).status === 'DOWN').length
   const saves = await api.store.blobs.total()
   const notifications = async (status: string) =>
     (await api.notifications.list({ where: { status }, limit: NOTIFICATIONS_MAX })).length
@@ -42,6 +48,8 @@ async function fleetGauges(api: Api): Promise<string[]> {
     gauge('fleet_capacity_usable', 'capacity that sessions can have now, by resource', ['resource', capacity.usable]),
     gauge('fleet_capacity_reserved', 'capacity that sessions reserve, by resource', ['resource', capacity.reserved]),
     gauge('fleet_workers_closed', 'workers that run and accept no sessions', capacity.closed_workers),
+    gauge('fleet_workers_unavailable', 'workers that people can not use', unavailable),
+    ...(await sessionGauges(api)),
     gauge('fleet_cost_per_hour_usd', 'current cost of the fleet per hour, by cause', ['cause', await costByCause(api)]),
     gauge('fleet_workers_unknown_price', 'workers whose machine has no known price', cost.unknown_prices),
     gauge('fleet_spent_week_usd', 'cost of the last 7 days, by cause', ['cause', cost.by_cause]),
@@ -55,6 +63,35 @@ async function fleetGauges(api: Api): Promise<string[]> {
     ),
     gauge('lcm_notifications_queued', 'notifications that wait for delivery', await notifications('QUEUED')),
     gauge('lcm_notifications_dead', 'notifications that were given up', await notifications('DEAD')),
+  ]
+}
+
+const HOUR_MS = 3_600_000
+
+/** Sessions that their owners can't use as booked. */
+async function sessionGauges(api: Api): Promise<string[]> {
+  const live = await listAll(api.sessions, { where: { is_over: 'no' } })
+  const lost = await listAll(api.sessions, { where: { was_lost: 'yes' } })
+  const unhealthy: Record<string, number> = {}
+  for (const { health, cause, sessions } of affectedSessions(live))
+    if (health !== 'OK') {
+      const labels = `health="${health}",cause="${cause.code}"`
+      unhealthy[labels] = (unhealthy[labels] ?? 0) + sessions.length
+    }
+  const isRecent = (session: LabletSession): boolean =>
+    toMs(lostSession(session)?.at ?? session.updated_at) > api.clock.now() - HOUR_MS
+  return [
+    labeled('fleet_sessions_unhealthy', 'sessions that are degraded or down, by cause', unhealthy),
+    gauge(
+      'fleet_sessions_unplaced',
+      'sessions that wait for a worker although their slot has begun',
+      live.filter(({ status, health }) => status === 'PENDING' && health.status === 'DOWN').length,
+    ),
+    gauge(
+      'fleet_sessions_lost_hour',
+      'sessions that ended early or never had a lab, in the last hour',
+      lost.filter(isRecent).length,
+    ),
   ]
 }
 
@@ -73,9 +110,16 @@ async function costByCause(api: Api): Promise<Labeled> {
 }
 
 function gauge(name: string, help: string, value: number | readonly [label: string, values: Labeled]): string {
-  const lines =
-    typeof value === 'number'
-      ? [`${name} ${value}`]
-      : Object.entries(value[1]).map(([label, each]) => `${name}{${value[0]}="${label}"} ${each}`)
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${lines.join('\n')}\n`
+  if (typeof value === 'number') return `${headOf(name, help)}${name} ${value}\n`
+  const values = Object.entries(value[1]).map(([each, count]): [string, number] => [`${value[0]}="${each}"`, count])
+  return labeled(name, help, Object.fromEntries(values))
 }
+
+/** Values by the text of their labels; none is a gauge without series. */
+const labeled = (name: string, help: string, values: Labeled): string =>
+  headOf(name, help) +
+  Object.entries(values)
+    .map(([labels, value]) => `${name}{${labels}} ${value}\n`)
+    .join('')
+
+const headOf = (name: string, help: string): string => `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`
