@@ -43,7 +43,13 @@ function ofDefinition(definition: DefinitionSummary, holders: Holders): Finding[
   if (because === null) return []
   const { name, definition_version } = definition
   const message = `definition ${name} ${definition_version}: ${because.message}`
-  return [warning('templates', message, `see \`lcm preview ${shellWord(name)}\`; add a template or a worker that fits`)]
+  return [
+    warning(
+      'templates',
+      message,
+      `see \`lcm preview definition ${shellWord(name)}\`; add a template or a worker that fits`,
+    ),
+  ]
 }
 
 /** Contracts and regions differ from the list, but hardly by that much. */
