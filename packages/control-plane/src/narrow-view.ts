@@ -142,10 +142,11 @@ export function sessionFor(actor: Actor, session: LabletSession): LabletSession 
   }
 }
 
-type AboutSession = Pick<DecisionRecord, 'service' | 'action' | 'because'>
+type AboutSession = Pick<DecisionRecord, 'service' | 'action'> & Partial<Pick<DecisionRecord, 'seen'>>
 
-const isScheduling = ({ service, action }: AboutSession): boolean =>
-  service === 'resource-scheduler' && (action === 'wait' || action === 'place')
+/** Whether the reason may be one that the scheduler gave. */
+const isScheduling = ({ service, action, seen }: AboutSession): boolean =>
+  service === 'resource-scheduler' ? action === 'wait' || action === 'place' : seen?.status === 'PENDING'
 
 /** A decision about the session of the actor. */
 export const sessionDecisionFor = <D extends DecisionRecord>(actor: Actor, decision: D): D =>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Instant } from './instant.ts'
-import { Reason } from './reason.ts'
+import type { DecisionNote } from './journal-records.ts'
+import { Reason, reason } from './reason.ts'
 
 export const HEALTH_STATUSES = ['OK', 'DEGRADED', 'DOWN'] as const
 export type HealthStatus = (typeof HEALTH_STATUSES)[number]
@@ -21,3 +22,20 @@ export type Health = z.infer<typeof Health>
 export const HEALTHY: Health = { status: 'OK', reason: null, since: null }
 export const degraded = (reason: Reason, since: Instant): Health => ({ status: 'DEGRADED', reason, since })
 export const down = (reason: Reason, since: Instant): Health => ({ status: 'DOWN', reason, since })
+
+const ACTIONS: Readonly<Record<HealthStatus, string>> = {
+  OK: 'health_ok',
+  DEGRADED: 'health_degraded',
+  DOWN: 'health_down',
+}
+
+/** The health that a decision records; null for all other decisions. */
+export const healthOfAction = (action: string): HealthStatus | null =>
+  HEALTH_STATUSES.find(status => ACTIONS[status] === action) ?? null
+
+/** Records a change of health among the decisions about a resource; null while it stays the same. */
+export function healthNote(before: Health, after: Health, seen: DecisionNote['seen']): DecisionNote | null {
+  if (before.status === after.status) return null
+  const because = after.reason ?? reason('health_restored', { before: before.status })
+  return { action: ACTIONS[after.status], because, cause: '', seen, guards: [], outcome: '', duration_ms: 0 }
+}

@@ -1,3 +1,4 @@
+import { healthOfAction } from '@lcm/domain/health'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { sameReason } from '@lcm/domain/reason'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
@@ -60,6 +61,7 @@ function introductionOf({ action, service, resource, at }: DecisionRecord, nowMs
   if (action === 'nothing') return `${service} made no change ${age} ago`
   if (action === 'write') return 'Since then'
   if (isSkippedPause(action)) return 'It was not paused yet'
+  if (healthOfAction(action) !== null) return `It ${actionWords(action)} ${age} ago`
   const [kind] = resource.split(':')
   return STEPS.has(`${kind} ${action}`)
     ? `${service} performed step ${action} ${age} ago`

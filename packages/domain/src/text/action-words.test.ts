@@ -9,6 +9,7 @@ it.each([
   ['start_lab', 'start lab'],
   ['launch', 'launch'],
   ['manual', 'needs a person'],
+  ['health_down', 'became DOWN'],
 ])('%s is shown as: %s', (action, words) => {
   expect(actionWords(action)).toBe(words)
 })

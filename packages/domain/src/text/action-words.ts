@@ -1,3 +1,5 @@
+import { healthOfAction } from '../health.ts'
+
 /** A pause that was considered and rejected: its name has the guard that failed. */
 export const isSkippedPause = (action: string): boolean => action.startsWith('skipped_')
 
@@ -32,5 +34,8 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** The action of a decision or a plan, as the CLI and the console show it. */
-export const actionWords = (action: string): string =>
-  isSkippedPause(action) ? 'not paused yet' : (WORDS[action] ?? action.replaceAll('_', ' '))
+export function actionWords(action: string): string {
+  if (isSkippedPause(action)) return 'not paused yet'
+  const health = healthOfAction(action)
+  return health === null ? (WORDS[action] ?? action.replaceAll('_', ' ')) : `became ${health}`
+}

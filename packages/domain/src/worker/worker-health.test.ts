@@ -17,6 +17,7 @@ describe('the health of a worker', () => {
     ['is stopped as requested', { status: 'STOPPED', desired_status: 'STOPPED', service_status: 'UNAVAILABLE' }, 'OK'],
     ['is gone', { status: 'TERMINATED', service_status: 'UNAVAILABLE' }, 'OK'],
     ['is stopped although it should run', { status: 'STOPPED', service_status: 'UNAVAILABLE' }, 'DEGRADED'],
+    ['was just requested to start', { status: 'STOPPED', desired_at: SINCE, service_status: 'UNAVAILABLE' }, 'OK'],
     ['has a silent CML', { service_status: 'UNAVAILABLE' }, 'DOWN'],
     ['drains with a silent CML', { status: 'DRAINING', service_status: 'UNAVAILABLE' }, 'DOWN'],
     ['has failed', { status: 'FAILED', service_status: 'ERROR' }, 'DOWN'],

@@ -18,14 +18,17 @@ const CML_READY: BootCondition = 'CmlReady'
 
 /** Whether a worker does what is requested of it, from its record alone, so that every reader says the same. */
 export function workerHealth(worker: Worker): Health {
-  const { status, entered_status_at, desired_status } = worker
+  const { status, entered_status_at, desired_status, desired_at } = worker
   const because: Reason = reason('worker_status', { worker: null, status })
   if (status === 'TERMINATED') return HEALTHY
   if (status === 'FAILED') return down(trueCondition(worker, CONDITION.failed)?.reason ?? because, entered_status_at)
   const blocked = trueCondition(worker, CONDITION.blocked)
   if (blocked !== undefined) return down(blocked.reason, blocked.since)
   if (status === 'UNKNOWN') return troubleOf(worker) ?? degraded(because, entered_status_at)
-  if (status === 'STOPPED' && desired_status === 'RUNNING') return degraded(because, entered_status_at)
+  // A worker that was only just requested to start is well.
+  const stoppedByItself = desired_at === null || desired_at <= entered_status_at
+  if (status === 'STOPPED' && desired_status === 'RUNNING' && stoppedByItself)
+    return degraded(because, entered_status_at)
   return healthOfCml(worker) ?? troubleOf(worker) ?? HEALTHY
 }
 

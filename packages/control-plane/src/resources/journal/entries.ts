@@ -1,11 +1,13 @@
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
+import { type Health, healthNote } from '@lcm/domain/health'
 import type { Instant } from '@lcm/domain/instant'
 import type { DecisionNote, ScalingOutcome } from '@lcm/domain/journal-records'
 import type { Reason } from '@lcm/domain/reason'
 import type { CostInterval } from '@lcm/domain/worker/cost'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
+import { SYSTEM_ACTOR } from '../../system-actor.ts'
 
 /** Streams of the journal. Each has its own retention. */
 export const STREAMS = {
@@ -64,6 +66,15 @@ export const decisionEntry = (note: DecisionNote, by: { service: string; epoch: 
   at,
   body: { ...by, ...note },
 })
+
+/** A change of health, once per change; none for a resource that is over. */
+export function healthEntries(
+  change: { readonly before: Health; readonly after: Health; readonly status: string; readonly isOver: boolean },
+  at: Instant,
+): NewEntry[] {
+  const note = change.isOver ? null : healthNote(change.before, change.after, { status: change.status })
+  return note === null ? [] : [decisionEntry(note, { service: SYSTEM_ACTOR.name, epoch: 0 }, at)]
+}
 
 export const scalingEntry = (outcome: ScalingOutcome, at: Instant, body: object): NewEntry => ({
   stream: STREAMS.scaling,

@@ -82,8 +82,14 @@ describe('the decisions about a worker', () => {
     expect(await decide([decision('d-1', id, toInstant(fleet.clock.now()))])).toMatchObject({ status: 204, body: null })
     await fleet.clock.advance(1_000)
     await fleet.report(id, version, { service_status: 'AVAILABLE' }, 1)
-    const { items } = (await fleet.send('GET', `workers/${id}/decisions?limit=2`, { as: 'operator' })).json
+    const { items } = (await fleet.send('GET', `workers/${id}/decisions?limit=3`, { as: 'operator' })).json
     expect(items).toMatchObject([
+      {
+        action: 'health_ok',
+        because: { code: 'health_restored', params: { before: 'DOWN' } },
+        service: 'control-plane-api',
+        resource: `worker:${id}`,
+      },
       {
         action: 'write',
         because: { message: 'the test says so' },

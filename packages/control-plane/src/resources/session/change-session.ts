@@ -6,6 +6,7 @@ import {
   isFinal,
   type LabletSession,
   SESSION_HISTORY_MAX,
+  type SessionStatus,
   sessionMovesFrom,
 } from '@lcm/domain/session/lablet-session'
 import { sessionHealth } from '@lcm/domain/session/session-health'
@@ -13,7 +14,7 @@ import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
 import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
-import { transitionEntry } from '../journal/entries.ts'
+import { healthEntries, transitionEntry } from '../journal/entries.ts'
 
 export type SessionRequest<B = unknown> = Request<{ id: string }, unknown, B>
 
@@ -55,7 +56,7 @@ function completed(
   const applied_keys =
     once === null ? session.applied_keys : [...session.applied_keys, once.key].slice(-APPLIED_KEYS_MAX)
   const kept = { ...session, applied_keys }
-  if (session.status === before.status) return { document: withHealth(kept, now), entries }
+  if (session.status === before.status) return withHealth(before, { document: kept, entries }, now)
   const move = { from: before.status, to: session.status, at: now, because }
   refuseMove(move)
   const document = {
@@ -63,13 +64,23 @@ function completed(
     entered_status_at: now,
     state_history: [...before.state_history, move].slice(-SESSION_HISTORY_MAX),
   }
-  return { document: withHealth(document, now), entries: [...entries, transitionEntry(move, actor.name)] }
+  return withHealth(before, { document, entries: [...entries, transitionEntry(move, actor.name)] }, now)
 }
 
-const withHealth = (session: LabletSession, now: Instant): LabletSession => ({
-  ...session,
-  health: sessionHealth(session, toMs(now)),
-})
+function withHealth(
+  before: LabletSession,
+  { document: session, entries }: { document: LabletSession; entries: readonly NewEntry[] },
+  now: Instant,
+): DocumentChange<LabletSession> {
+  const { status, desired_status } = session
+  const health = sessionHealth(session, toMs(now))
+  const isOver = desired_status === 'TERMINATED' || ENDING.has(status)
+  const noted = healthEntries({ before: before.health, after: health, status, isOver }, now)
+  return { document: { ...session, health }, entries: [...entries, ...noted] }
+}
+
+/** A session that ends does not recover. */
+const ENDING: ReadonlySet<SessionStatus> = new Set(['EXPIRED', 'STOPPING', 'STOPPED', 'ARCHIVED', 'TERMINATED'])
 
 function refuseMove({ from, to }: { from: LabletSession['status']; to: LabletSession['status'] }): void {
   if (canMoveSession(from, to)) return

@@ -174,4 +174,6 @@ it('marks a session that waits beyond its start as DOWN, once', async () => {
     version: version + 1,
     health: { status: 'DOWN', reason: { code: 'waiting_for_placement' } },
   })
+  const { items } = (await course.send('GET', `lablet-sessions/${id}/decisions`)).json
+  expect(items).toMatchObject([{ action: 'health_down', because: { code: 'waiting_for_placement' } }])
 })

@@ -11,10 +11,11 @@ import {
   type WorkerStatus,
   withoutCondition,
 } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
 import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
-import { costEntry, transitionEntry } from '../journal/entries.ts'
+import { costEntry, healthEntries, transitionEntry } from '../journal/entries.ts'
 
 export type WorkerRequest<B = unknown> = Request<{ id: string }, unknown, B>
 
@@ -65,7 +66,12 @@ function completed(before: Worker, changed: WorkerChange, request: WorkerWriter,
   if (request.once !== null) {
     worker = { ...worker, applied_keys: [...worker.applied_keys, request.once.key].slice(-APPLIED_KEYS_MAX) }
   }
-  return { document: worker, entries }
+  const health = { before: workerHealth(before), after: workerHealth(worker) }
+  const { status } = worker
+  return {
+    document: worker,
+    entries: [...entries, ...healthEntries({ ...health, status, isOver: status === 'TERMINATED' }, now)],
+  }
 }
 
 /** Conditions that end with their status; a retry after a failure starts without them. */

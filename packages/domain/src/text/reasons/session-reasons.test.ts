@@ -104,6 +104,7 @@ const ROWS: readonly MessageRow[] = [
   [reason('session_left_worker', { worker: 'metal-1' }), 'the session left metal-1'],
   [reason('session_needs_lab'), 'the session needs its lab'],
   [reason('session_over'), 'the session is over'],
+  [reason('health_restored', { before: 'DOWN' }), 'it is no longer DOWN'],
   [reason('no_machine_free'), 'no machine is free yet'],
   [reason('no_machine_fits'), 'no machine can run this lab'],
   [reason('step_started', { step: 'bind' }), 'bind starts'],

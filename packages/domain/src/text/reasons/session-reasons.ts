@@ -12,6 +12,7 @@ const LIFECYCLE_REASONS = {
   session_needs_lab: () => 'the session needs its lab',
   session_over: () => 'the session is over',
   waiting_for_placement: () => 'waiting for resource-scheduler to place the session',
+  health_restored: ({ before }: { before: string }) => `it is no longer ${before}`,
   /** What owners without a view of the fleet read instead of the scheduler's reason. */
   no_machine_free: () => 'no machine is free yet',
   no_machine_fits: () => 'no machine can run this lab',
