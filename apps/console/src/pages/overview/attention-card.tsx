@@ -1,14 +1,21 @@
+import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { learnerLine } from '@lcm/domain/text/learner-text'
+import { toneOf } from '@lcm/domain/text/status-tone'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { useSignal } from '@preact/signals'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
+import { SessionBadge, shownStatus } from '../../parts/status/status-badge.tsx'
 import { type Read, useRead } from '../../parts/use-read.ts'
 import { failureText } from '../../state/failure-text.ts'
 import { canSeeAllSessions, isAllowed } from '../../state/permission.ts'
+import { sessionHash } from '../../state/router.ts'
+import { learnerTextOf } from '../session/session-text.ts'
+import { AffectedList } from './affected-sessions-list.tsx'
 import { type Attention, type AttentionGroup, attentionOf, groupsOf } from './attention-items.ts'
 import { readLeaks } from './read-license-leaks.ts'
 
@@ -18,6 +25,32 @@ interface AttentionProps {
   readonly workers: readonly Worker[]
   readonly sessions: readonly LabletSession[]
   readonly nowMs: number
+}
+
+/** Learners read about their own sessions only: nothing else is theirs to fix. */
+export function LearnersAttentionCard({ sessions, nowMs }: Pick<AttentionProps, 'sessions' | 'nowMs'>) {
+  const items = sessions.flatMap(session => {
+    const text = learnerTextOf(session, nowMs)
+    return text === null ? [] : [{ session, text }]
+  })
+  if (items.length === 0) return null
+  return (
+    <section class="card attention some" aria-labelledby="attention-title">
+      <header class="attention-head">
+        <h2 id="attention-title">Your sessions</h2>
+      </header>
+      <ul class="affected-list">
+        {items.map(({ session, text }) => (
+          <li key={session.id} class={`affected tone-${toneOf(shownStatus(session.status, session.health))}`}>
+            <p class="affected-headline">
+              <a href={sessionHash(session.id)}>{session.definition.name}</a> <SessionBadge session={session} />
+            </p>
+            <p>{learnerLine(text)}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
 }
 
 export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
@@ -35,19 +68,18 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
     leaks: leaks.value?.items ?? [],
     nowMs,
   })
+  const groups = affectedSessions(sessions)
+  const count = items.length + groups.length
   const isKnown = services.value !== null && leaks.value !== null
   return (
-    <section class={`card attention ${items.length > 0 ? 'some' : ''}`} aria-labelledby="attention-title">
+    <section class={`card attention ${count > 0 ? 'some' : ''}`} aria-labelledby="attention-title">
       <header class="attention-head">
-        <h2 id="attention-title">
-          Needs attention {items.length > 0 && <span class="number attention-count">{items.length}</span>}
-        </h2>
-        {items.length === 0 && isKnown && <NoIssues seesAll={canSeeAllSessions(state.info.value)} />}
-        {items.length === 0 && !isKnown && services.error === null && leaks.error === null && (
-          <p class="muted">Loading…</p>
-        )}
+        <h2 id="attention-title">Needs attention {count > 0 && <span class="number attention-count">{count}</span>}</h2>
+        {count === 0 && isKnown && <NoIssues seesAll={canSeeAllSessions(state.info.value)} />}
+        {count === 0 && !isKnown && services.error === null && leaks.error === null && <p class="muted">Loading…</p>}
         <Unread reads={[services, leaks]} />
       </header>
+      {groups.length > 0 && <AffectedList groups={groups} />}
       {items.length > 0 && (
         <ul class="attention-list">
           {groupsOf(items).map(group => (

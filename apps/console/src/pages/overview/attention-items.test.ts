@@ -1,7 +1,8 @@
-import { textReason } from '@lcm/domain/reason'
+import { degraded, down } from '@lcm/domain/health'
+import { reason, textReason } from '@lcm/domain/reason'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION } from '@lcm/domain/worker/worker'
-import { aDefinition, aLabRecord, aSession, aWorker } from '@lcm/testkit/test-data-builders'
+import { aDefinition, aLabRecord, aServingWorker, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { parseHash } from '../../state/router.ts'
 import { attentionOf, groupsOf, type Watched } from './attention-items.ts'
@@ -102,6 +103,23 @@ describe('workers that need attention', () => {
     ])
   })
 
+  it('are down or degraded, unless sessions name them as their cause', () => {
+    const silent = aServingWorker({ id: 'a', name: 'metal-1', service_status: 'UNAVAILABLE' })
+    const unmeasured = aServingWorker({
+      id: 'b',
+      name: 'metal-2',
+      conditions: [condition('MetricsStale', 'no numbers')],
+    })
+    const workers = [silent, unmeasured]
+    expect(found({ workers })).toEqual([
+      ['alarm', 'Worker DOWN', 'CML on the worker is UNAVAILABLE'],
+      ['watch', 'Worker DEGRADED', 'no numbers'],
+    ])
+    const health = degraded(reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' }), THEN)
+    const sessions = [aSession({ status: 'RUNNING', health })]
+    expect(found({ workers, sessions })).toEqual([['watch', 'Worker DEGRADED', 'no numbers']])
+  })
+
   it('have lost their machine, for one day', () => {
     const lost = { status: 'TERMINATED', entered_status_at: THEN } as const
     const workers = [
@@ -116,7 +134,7 @@ describe('workers that need attention', () => {
 
   it('are not healthy, terminated or recovered', () => {
     const workers = [
-      aWorker({ status: 'RUNNING', conditions: [condition('Overdue', 'was late', false)] }),
+      aServingWorker({ conditions: [condition('Overdue', 'was late', false)] }),
       aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED', conditions: [condition('Overdue', 'was late')] }),
     ]
     expect(found({ workers })).toEqual([])
@@ -124,17 +142,9 @@ describe('workers that need attention', () => {
 })
 
 describe('sessions that need attention', () => {
-  it('wait, with an alarm after their start time', () => {
-    const later = { start: '2026-01-02T05:00:00.000Z', end: '2026-01-02T06:00:00.000Z' }
-    const sessions = [
-      aSession({ id: 'a', waiting_reason: textReason('waits for metal-1'), timeslot: later }),
-      aSession({ id: 'b', waiting_reason: textReason('no capacity') }),
-      aSession({ id: 'c' }),
-    ]
-    expect(found({ sessions })).toEqual([
-      ['alarm', 'Session late', 'no capacity'],
-      ['watch', 'Session waiting', 'waits for metal-1'],
-    ])
+  it('are listed by cause elsewhere while their owners wait', () => {
+    const because = reason('no_workers')
+    expect(found({ sessions: [aSession({ waiting_reason: because, health: down(because, THEN) })] })).toEqual([])
   })
 
   it('have a step that failed, or should be over', () => {
@@ -195,12 +205,17 @@ describe('groups', () => {
     const items = attentionOf({
       ...QUIET,
       workers: storm,
-      sessions: [aSession({ waiting_reason: textReason('no capacity') })],
+      sessions: [
+        aSession({
+          status: 'STOPPING',
+          timeslot: { start: '2026-01-02T01:00:00.000Z', end: '2026-01-02T02:00:00.000Z' },
+        }),
+      ],
     })
     expect(
       groupsOf(items).map(({ what, shown, moreCount, moreHref }) => [what, shown.length, moreCount, moreHref]),
     ).toEqual([
-      ['Session late', 1, 0, '#/sessions?status=PENDING'],
+      ['Session stuck', 1, 0, '#/sessions?status=STOPPING'],
       ['Worker failed', 4, 5, '#/workers?status=FAILED'],
     ])
   })

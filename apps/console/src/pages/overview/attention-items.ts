@@ -1,11 +1,13 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
-import { isFinal, isLive, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, isLive, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { accessAdvice, CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { approvalRequired, awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../state/router.ts'
 
 /** `alarm`: a person must act. `watch`: it may resolve itself. */
@@ -48,13 +50,16 @@ export interface Watched {
   readonly nowMs: number
 }
 
-/** Problems, most urgent and oldest first. */
+/** Problems without affected sessions, most urgent and oldest first. A worker that sessions name as their cause is left out. */
 export function attentionOf(watched: Watched): Attention[] {
+  const sessions = [...watched.sessions]
+  const named = new Set(affectedSessions(sessions).map(({ cause }) => cause.params.worker))
+  const isNamed = (worker: Worker) => named.has(worker.name) && workerHealth(worker).status !== 'OK'
   const found = [
     ...(watched.services ?? []).flatMap(ofService),
-    ...each(watched.workers, worker => ofWorker(worker, watched.nowMs)),
+    ...each(watched.workers, worker => (isNamed(worker) ? null : ofWorker(worker, watched.nowMs))),
     ...watched.leaks.filter(leak => leak.resolved_at === null).map(ofLeak),
-    ...each(watched.sessions, session => ofSession(session, watched.nowMs)),
+    ...each(sessions, session => ofSession(session, watched.nowMs)),
     ...each(watched.definitions, ofDefinition),
     ...each(watched.labs, ofLab),
   ]
@@ -158,9 +163,10 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
     }
   if (worker.license.status === 'FAILED')
     return { ...about, urgency: 'watch', what: 'License failed', text: worker.license.last_error ?? '', since: null }
-  if (status === 'RUNNING' && worker.service_status === 'ERROR')
-    return { ...about, urgency: 'watch', what: 'CML error', text: 'CML reports an error', since: null }
-  return null
+  const { status: health, reason, since: unwellSince } = workerHealth(worker)
+  if (health === 'OK' || reason === null) return null
+  const urgency = health === 'DOWN' ? 'alarm' : 'watch'
+  return { ...about, urgency, what: `Worker ${health}`, text: reason.message, since: unwellSince }
 }
 
 const ofLeak = (leak: LicenseLeak): Attention => ({
@@ -193,20 +199,6 @@ function ofSession(session: LabletSession, nowMs: number): Attention | null {
   if (isLive(status) && toMs(timeslot.end) + TEARDOWN_MS < nowMs) {
     const text = `its timeslot has ended, but it is still ${status}`
     return { ...about, urgency: 'alarm', what: 'Session stuck', text, since: timeslot.end }
-  }
-  const stopped = session.conditions.find(condition => condition.type === LAB_STOPPED && condition.status)
-  if (stopped)
-    return { ...about, urgency: 'alarm', what: 'Lab stopped', text: stopped.reason.message, since: stopped.since }
-  if (status === 'PENDING' && session.waiting_reason !== null) {
-    const isLate = toMs(timeslot.start) < nowMs
-    const what = isLate ? 'Session late' : 'Session waiting'
-    return {
-      ...about,
-      urgency: isLate ? 'alarm' : 'watch',
-      what,
-      text: session.waiting_reason.message,
-      since: session.created_at,
-    }
   }
   return null
 }

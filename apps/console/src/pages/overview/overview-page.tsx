@@ -2,10 +2,10 @@ import { countText } from '@lcm/domain/text/format-amounts'
 import { useComputed } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
 import { type FleetSummary, summaryOf } from '../../state/fleet-summary.ts'
-import { canSeeAllSessions } from '../../state/permission.ts'
+import { canSeeAllSessions, isLearner } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
 import { useSessions } from '../session/use-sessions.ts'
-import { AttentionCard } from './attention-card.tsx'
+import { AttentionCard, LearnersAttentionCard } from './attention-card.tsx'
 import { CapacityCard } from './capacity-card.tsx'
 import { CostCard } from './cost-card.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -37,7 +37,11 @@ export function OverviewPage(_: { query: Query }) {
         </p>
       </header>
       <FirstSteps hasWorker={summary.present > 0} hasDefinition={live.definition.all().size > 0} />
-      <AttentionCard workers={workers} sessions={sessions} nowMs={steps.value} />
+      {isLearner(state.info.value) ? (
+        <LearnersAttentionCard sessions={sessions} nowMs={steps.value} />
+      ) : (
+        <AttentionCard workers={workers} sessions={sessions} nowMs={steps.value} />
+      )}
       {!isNew && (
         <>
           <div class="overview-cards">
