@@ -217,6 +217,7 @@ it('fails for dependencies that the API or any instance reports as down', () => 
 
 const running = (more: Parameters<typeof aWorker>[0] = {}) =>
   aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', https_endpoint: 'https://10.0.0.1', ...more })
+const RESERVED = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: toInstant(NOW_MS) }
 const condition = (type: string, status: boolean, message: string) => ({
   type,
   status,
@@ -232,14 +233,17 @@ it('names a CML that does not respond, with its last observation', () => {
     service_status: 'UNAVAILABLE',
     conditions: [condition('Tls', false, 'no TLS')],
   })
-  expect(brief(judgeCml([cut]))).toEqual(['failure: CML on metal-1 does not respond at https://10.0.0.1: no TLS'])
+  expect(brief(judgeCml([cut]))).toEqual(['warning: CML on metal-1 does not respond at https://10.0.0.1: no TLS'])
+  expect(brief(judgeCml([{ ...cut, reservations: { 'ls-1': RESERVED } }]))).toEqual([
+    'failure: CML on metal-1 does not respond at https://10.0.0.1: no TLS (1 session on it)',
+  ])
   // The view of users hides the address.
   expect(brief(judgeCml([{ ...cut, https_endpoint: null }]))).toEqual([
-    'failure: CML on metal-1 does not respond: no TLS',
+    'warning: CML on metal-1 does not respond: no TLS',
   ])
   expect(judgeCml([{ ...cut, service_status: 'STARTING' }])[0]?.severity).toBe('warning')
   const failed = running({ name: 'm', status: 'FAILED', conditions: [condition('Failed', true, 'no capacity')] })
-  expect(brief(judgeCml([failed]))).toEqual(['failure: m is FAILED: no capacity'])
+  expect(brief(judgeCml([failed]))).toEqual(['warning: m is FAILED: no capacity'])
   const stale = running({ name: 'm', conditions: [condition('MetricsStale', true, 'no response')] })
   expect(judgeCml([stale])[1]).toMatchObject({ severity: 'warning' })
   const message = "CML refuses LCM's login (no)"
@@ -265,6 +269,25 @@ it('names a CML that does not respond, with its last observation', () => {
       .map(({ message }) => message)
       .at(-1),
   ).toBe('and 2 more')
+})
+
+it('trusts the answer of a CML more than its record', () => {
+  const worker = running({ id: 'w-1', name: 'metal-1', reservations: { 'ls-1': RESERVED, 'ls-2': RESERVED } })
+  const judged = (stage: string) => brief(judgeCml([worker], { stages: new Map([['w-1', stage]]), unasked: null }))
+  expect(judged('READY')).toEqual(['ok: CML responds on 1 worker'])
+  expect(judged('NOTHING')).toEqual([
+    'failure: CML on metal-1 does not respond at https://10.0.0.1: no answer just now (2 sessions on it)',
+  ])
+  expect(judged('GATEWAY')[0]).toContain('it answered just now as far as GATEWAY')
+})
+
+it('says that it repeats the record where it could not ask', () => {
+  const unasked = { names: ['metal-1'], because: 'worker-controller did not answer within 10 s' }
+  expect(brief(judgeCml([running()], { stages: new Map(), unasked }))).toEqual([
+    'ok: CML responds on 1 worker',
+    'warning: CML could not be asked on metal-1: worker-controller did not answer within 10 s. ' +
+      'This is what was last recorded',
+  ])
 })
 
 const MEMBER = { endpoint: 'e:2379', problem: null, version: '3.5.1', atMs: NOW_MS, hasLeader: true, alarms: [] }

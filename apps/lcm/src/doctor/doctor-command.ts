@@ -31,8 +31,11 @@ export function defineDoctor(doctor: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Checks this computer, the API, the services and the fleet. Also checks the store, etcd and AWS if environment variables configure
-them, so run it in the environment of a service to check everything. It changes nothing: AWS permissions are tested with dry runs.
-The exit code is 1 if a check fails.
+them, so run it in the environment of a service to check everything. It has the worker-controller ask every CML, which takes up to 10 s,
+and changes nothing: AWS permissions are tested with dry runs.
+
+The exit code is 1 if a check fails: LCM does not work, or people are affected, with sessions that are down or not placed in time, or on
+a worker whose CML does not respond. It is 0 with warnings.
 
 Examples:
   lcm doctor                    show all results, and how to fix problems

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/list-pages'
 import { sameReason } from '@lcm/domain/reason'
 import manifest from '../../package.json' with { type: 'json' }
 import { CliError } from '../cli/cli-error.ts'
@@ -11,6 +10,7 @@ import type { GlobalOptions } from '../cli/global-options.ts'
 import { formatDuration } from '../cli/terminal/duration.ts'
 import { readLivingAndLost } from '../cli/worker/lost-workers.ts'
 import type { CheckedLaunch, ExaminedEnvironment } from '../serve/doctor-probes.ts'
+import { ASK_MS_MAX, askCml } from './ask-cml.ts'
 import { type Finding, failure, ok } from './finding.ts'
 import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './judge-api.ts'
 import { judgeAws } from './judge-aws.ts'
@@ -143,12 +143,14 @@ async function examineFleet(context: CheckContext, { client, facts }: Reached): 
   if (client === null || facts?.answer.kind !== 'known') return []
   const { profile } = facts.answer.info
   const nowMs = context.shell.clock.now() + (facts.skew?.ms ?? 0)
-  const cml = check(context, 'cml', async signal => {
-    const { items } = await readList(query => client.call('listWorkers', { query, signal }))
-    return judgeCml(items)
+  // CML is asked by the worker-controller, which has a time limit of its own.
+  const asking = { ...context, timeoutMs: context.timeoutMs + ASK_MS_MAX }
+  const cml = check(asking, 'cml', async signal => {
+    const { workers, ...answers } = await askCml(client, context.shell.clock, signal)
+    return judgeCml(workers, answers)
   })
   const [services, workers, fleet, templates] = await Promise.all([
-    check(context, 'services', async signal => {
+    check(asking, 'services', async signal => {
       const services = await readServices(client, context.shell.clock, signal)
       return judgeServices(services, { nowMs, profile, workers: await cml })
     }),

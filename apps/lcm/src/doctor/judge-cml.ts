@@ -1,52 +1,80 @@
+import { countText } from '@lcm/domain/text/format-amounts'
 import { accessAdvice, FAULT_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { shellWord } from '../cli/terminal/shell-word.ts'
+import type { AskedCml } from './ask-cml.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 
 const LISTING = 'lcm get workers'
 
-/** Whether CML responds on every worker that should serve, as last observed by the worker-controller. */
-export function judgeCml(workers: readonly Worker[]): readonly Finding[] {
-  const serving = workers.filter(({ status, service_status }) => status === 'RUNNING' && service_status === 'AVAILABLE')
-  const troubled = firstOf(workers.flatMap(troubleOf), `list them with \`${LISTING}\``)
-  if (serving.length === 0) return troubled
-  const counted = serving.length === 1 ? '1 worker' : `${serving.length} workers`
-  return [ok('cml', `CML responds on ${counted}`), ...troubled]
+type Answers = Pick<AskedCml, 'stages' | 'unasked'>
+/** For a record that nobody was asked about. */
+const UNASKED: Answers = { stages: new Map(), unasked: null }
+
+/**
+ * Whether CML responds on every worker that should serve. A silent CML fails the check when people have sessions on it, and is a
+ * warning otherwise.
+ */
+export function judgeCml(workers: readonly Worker[], { stages, unasked }: Answers = UNASKED): readonly Finding[] {
+  const isServing = ({ id, status, service_status }: Worker) =>
+    status === 'RUNNING' && service_status === 'AVAILABLE' && (stages.get(id) ?? READY) === READY
+  const serving = workers.filter(isServing).length
+  const found = [
+    ...firstOf(
+      workers.flatMap(worker => troubleOf(worker, stages.get(worker.id) ?? null)),
+      `list them with \`${LISTING}\``,
+    ),
+    ...(unasked === null ? [] : [notAsked(unasked)]),
+  ]
+  if (serving === 0) return found
+  const counted = serving === 1 ? '1 worker' : `${serving} workers`
+  return [ok('cml', `CML responds on ${counted}`), ...found]
 }
 
-function troubleOf(worker: Worker): Finding[] {
+const READY = 'READY'
+
+/** Old records look like answers, so it says whose they are. */
+function notAsked({ names, because }: NonNullable<Answers['unasked']>): Finding {
+  const message = `CML could not be asked on ${names.join(', ')}: ${because}. This is what was last recorded`
+  return warning('cml', message, 'check worker-controller with `lcm get services`, or run doctor as an operator')
+}
+
+const isInUse = ({ reservations }: Worker): boolean => Object.keys(reservations).length > 0
+
+/** A failure where people have sessions. */
+function down(worker: Worker, message: string, advice: string): Finding {
+  const count = Object.keys(worker.reservations).length
+  if (!isInUse(worker)) return warning('cml', message, advice)
+  return failure('cml', `${message} (${countText(count, 'session')} on it)`, advice)
+}
+
+function troubleOf(worker: Worker, stage: string | null): Finding[] {
   const { name, status, service_status, https_endpoint } = worker
+  const explain = `see \`lcm why worker ${shellWord(name)}\``
   if (status === 'FAILED') {
     const why = messageOf(worker, CONDITION.failed) ?? 'no reason is recorded'
-    return [
-      failure(
-        'cml',
-        `${name} is FAILED: ${why}`,
-        `see \`lcm why worker ${shellWord(name)}\`, then run \`lcm retry worker ${shellWord(name)}\``,
-      ),
-    ]
+    return [down(worker, `${name} is FAILED: ${why}`, `${explain}, then run \`lcm retry worker ${shellWord(name)}\``)]
   }
   if (status !== 'RUNNING' || awaitsApproval(worker)) return []
   const changed = messageOf(worker, CONDITION.certificateChanged)
   if (changed !== null)
     return [failure('cml', `${name}: ${changed}`, 'compare the fingerprint on the machine itself first')]
-  if (service_status === 'AVAILABLE') {
+  const isSilentNow = stage !== null && stage !== READY
+  if (service_status === 'AVAILABLE' && !isSilentNow) {
     const refused = conditionOf(worker, CONDITION.cmlAccessRefused)
     if (refused !== undefined) return [refusedCml(worker, refused)]
     const stale = messageOf(worker, CONDITION.metricsStale)
-    const next = `see \`lcm why worker ${shellWord(name)}\``
-    return stale === null ? [] : [warning('cml', `metrics of ${name} are stale: ${stale}`, next)]
+    return stale === null ? [] : [warning('cml', `metrics of ${name} are stale: ${stale}`, explain)]
   }
-  const why = pendingStage(worker)
+  const why = pendingStage(worker) ?? (isSilentNow ? answeredText(stage) : null)
   const place = https_endpoint === null ? '' : ` at ${https_endpoint}`
   const message = `CML on ${name} does not respond${place}${why === null ? '' : `: ${why}`}`
   if (service_status === 'STARTING') return [warning('cml', message, 'wait until it has booted')]
-  const explain = `see \`lcm why worker ${shellWord(name)}\``
   const next =
     'open that address on the computer of the worker-controller. If it does not respond, check the security group (port 443) and ' +
     `CML_ADDRESS. If it does, ${explain}`
-  return [failure('cml', message, https_endpoint === null ? explain : next)]
+  return [down(worker, message, https_endpoint === null ? explain : next)]
 }
 
 function refusedCml({ name }: Worker, { reason }: Condition): Finding {
@@ -59,6 +87,10 @@ const conditionOf = ({ conditions }: Worker, type: string): Condition | undefine
   conditions.find(condition => condition.type === type && condition.status)
 
 const messageOf = (worker: Worker, type: string): string | null => conditionOf(worker, type)?.reason.message ?? null
+
+/** A record is older than the answer. */
+const answeredText = (stage: string): string =>
+  stage === 'NOTHING' ? 'no answer just now' : `it answered just now as far as ${stage}`
 
 /** What the boot waits for: the first stage that is not reached. */
 const pendingStage = ({ conditions }: Worker): string | null =>

@@ -1,7 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import { toInstant } from '@lcm/domain/instant'
-import { textReason } from '@lcm/domain/reason'
-import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
+import { reason, textReason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { NOT_NEEDED } from '@lcm/domain/worker/worker-field-schemas'
 import { expect, it } from 'vitest'
@@ -71,25 +70,41 @@ it.each<[Partial<Worker>, string]>([
   expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${message}`])
 })
 
-it('warns about sessions, definitions and licenses, each with a command for details', () => {
-  const found = judgeFleet({
-    ...CALM,
-    sessions: [
-      aSession({ waiting_reason: textReason('no worker has capacity') }),
-      aReadySession({ id: 'ls-2', conditions: [condition(LAB_STOPPED, 'ann stopped it')] }),
-    ],
-    definitions: [aDefinition({ sync: failedSync })],
-    leaks: [aLeak()],
-  })
+const down = (message: string) => ({ status: 'DOWN' as const, reason: textReason(message), since })
+
+it('fails for people who are affected, by cause, with the fix and the owners', () => {
+  const because = reason('region_worker_limit', { region: 'us-east-1', limit: 10 })
+  const late = (n: number) =>
+    aSession({
+      id: `ls-${n}`,
+      owner_name: `student${n}`,
+      waiting_reason: because,
+      health: { status: 'DOWN', reason: because, since },
+    })
+  const silent = reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' })
+  const sessions = [
+    ...Array.from({ length: 9 }, (_, n) => late(n + 1)),
+    aReadySession({ id: 'ls-10', health: { status: 'DEGRADED', reason: silent, since } }),
+  ]
+  expect(judgeFleet({ ...CALM, workers: [lost], sessions })).toMatchObject([
+    {
+      severity: 'failure',
+      message:
+        '9 sessions wait: the limit of 10 workers in us-east-1 is reached (student1, student2, student3 and 6 more)',
+      advice: 'raise max_workers_per_region, or end sessions that are not needed',
+    },
+    { severity: 'warning', message: expect.stringMatching(/^1 session is degraded: CML on metal-1 is not available/) },
+    { severity: 'warning', message: 'metal-1 is lost: its machine is gone' },
+  ])
+})
+
+it('warns about definitions and licenses, each with a command for details', () => {
+  const found = judgeFleet({ ...CALM, definitions: [aDefinition({ sync: failedSync })], leaks: [aLeak()] })
   expect(found.map(({ message }) => message)).toEqual([
-    'session ls-1 of two-routers is not placed: no worker has capacity',
-    'the lab of session ls-2 of two-routers is stopped: ann stopped it',
     'definition two-routers could not be fetched: no such bucket',
     'the license of metal-9 (cml-9) leaked: its machine was terminated outside LCM',
   ])
   expect(found.map(({ advice }) => advice)).toEqual([
-    expect.stringContaining('`lcm why session ls-1`'),
-    expect.stringContaining('`lcm why session ls-2`'),
     expect.stringContaining('`lcm describe definition two-routers`'),
     expect.stringContaining('`lcm resolve leak ll-1`'),
   ])
@@ -106,7 +121,7 @@ it('reads the fleet from the API', async () => {
   const client = apiClient(api.dispatch, { token: 'secret' })
   const { signal } = new AbortController()
   api.put(lost)
-  api.sessions.put(aSession({ waiting_reason: textReason('no worker has capacity') }))
+  api.sessions.put(aSession({ waiting_reason: textReason('no capacity'), health: down('no capacity') }))
   api.definitions.put(aDefinition({ sync: failedSync }))
   api.putLeak(aLeak())
   const { items } = await readLivingAndLost(client, signal)

@@ -1,13 +1,14 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
+import { type AffectedSessions, affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { DefinitionSummary } from '../cli/definition/definition-view.ts'
 import { shellWord } from '../cli/terminal/shell-word.ts'
 import { isLost } from '../cli/worker/lost-workers.ts'
-import { type Finding, firstOf, ok, warning } from './finding.ts'
+import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 
 /** Workers, sessions, definitions and leaks to check. */
 export interface FleetFacts {
@@ -31,9 +32,10 @@ export async function readFleet(client: Client, workers: readonly Worker[], sign
   return { workers, sessions: sessions.items, definitions: definitions.items, leaks: leaks.items }
 }
 
-/** Resources that need attention. FAILED workers are reported by the CML check. */
+/** Resources that need attention: people who are affected first. FAILED workers are reported by the CML check. */
 export function judgeFleet({ workers, sessions, definitions, leaks }: FleetFacts): readonly Finding[] {
   const found = [
+    ...firstOf(affectedSessions(sessions).map(ofGroup), 'list them with `lcm get sessions`'),
     ...firstOf(workers.flatMap(ofWorker), 'list them with `lcm get workers`'),
     ...firstOf(sessions.flatMap(ofSession), 'list them with `lcm get sessions`'),
     ...firstOf(definitions.flatMap(ofDefinition), 'list them with `lcm get definitions`'),
@@ -82,20 +84,27 @@ function ofWorker(worker: Worker): Finding[] {
   return []
 }
 
-function ofSession(session: LabletSession): Finding[] {
-  const { id, status, definition, waiting_reason, pipeline, conditions } = session
-  if (isFinal(status)) return []
-  const next = `see \`lcm why session ${id}\``
-  const name = `session ${id} of ${definition.name}`
-  if (status === 'PENDING' && waiting_reason !== null)
-    return attend(`${name} is not placed: ${waiting_reason.message}`, next)
+/** Owners that a finding names. */
+const NAMED_MAX = 3
+
+/** People who can't use their labs, grouped by cause. */
+function ofGroup({ health, headline, fix, sessions }: AffectedSessions): Finding {
+  const owners = [...new Set(sessions.map(({ session }) => session.owner_name || session.owner))]
+  const more = owners.length - NAMED_MAX
+  const named = `${owners.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const id = sessions[0]?.session.id ?? ''
+  const advice = fix?.message ?? `LCM is working on it; see \`lcm why session ${id}\``
+  return (health === 'DOWN' ? failure : warning)('fleet', `${headline.message} (${named})`, advice)
+}
+
+/** Sessions whose owners notice nothing yet. */
+function ofSession({ id, status, health, definition, pipeline }: LabletSession): Finding[] {
+  if (isFinal(status) || health.status !== 'OK') return []
   const failed = Object.entries(pipeline?.steps ?? {}).find(([, step]) => isStuck(step.status))
-  if (failed !== undefined) {
-    const [step, { error }] = failed
-    return attend(`${name} is stuck at step ${step}: ${error ?? 'no reason is recorded'}`, next)
-  }
-  const stopped = conditions.find(({ type, status: isSo }) => type === LAB_STOPPED && isSo)
-  return stopped === undefined ? [] : attend(`the lab of ${name} is stopped: ${stopped.reason.message}`, next)
+  if (failed === undefined) return []
+  const [step, { error }] = failed
+  const message = `session ${id} of ${definition.name} is stuck at step ${step}: ${error ?? 'no reason is recorded'}`
+  return attend(message, `see \`lcm why session ${id}\``)
 }
 
 const isStuck = (status: string): boolean => status === 'failed' || status === 'blocked'
