@@ -91,9 +91,14 @@ const messageOf = (error: unknown): string =>
 
 const whyNone = (error: unknown): string => messageOf(error).replace(/^credentials: (CredentialsProviderError: )?/, '')
 
-const limitsOf = ({ clock, deadlineMs, signal }: AccountCheckOptions) => ({ clock, deadlineMs, signals: [signal] })
+type Limits = Pick<AccountCheckOptions, 'clock' | 'deadlineMs' | 'signal'>
+const limitsOf = ({ clock, deadlineMs, signal }: Limits) => ({ clock, deadlineMs, signals: [signal] })
 
-function credentialsOf(options: AccountCheckOptions): Promise<AwsCredentials> {
+/** Why this process has no AWS credentials; null if it has. They may still be wrong. */
+export const missingCredentials = (limits: Limits): Promise<string | null> =>
+  credentialsOf(limits).then(() => null, whyNone)
+
+function credentialsOf(options: Limits & Pick<AwsOptions, 'credentials'>): Promise<AwsCredentials> {
   if (options.credentials !== undefined) return Promise.resolve(options.credentials)
   return cloudCall('credentials', limitsOf(options), async () => {
     const { defaultProvider } = await import('@aws-sdk/credential-provider-node')

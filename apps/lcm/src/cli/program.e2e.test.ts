@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -164,4 +164,16 @@ describe('commands, and live views on a terminal', LIMIT, () => {
     expect(prompt.written()).toContain('will be registered')
     expect(prompt.written()).not.toContain('typed-in-secret')
   })
+})
+
+it('says in one sentence that AWS credentials are missing', LIMIT, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lcm-aws-'))
+  const regions = join(folder, 'regions.yaml')
+  const region = 'us-east-1: { security_group_ids: [sg-0123456789abcdef0], subnets: [subnet-0123456789abcdef0] }'
+  writeFileSync(regions, `aws_region_configs:\n  ${region}\n`)
+  const env = { HOME: folder, AWS_EC2_METADATA_DISABLED: 'true', AWS_REGIONS_CONFIG_PATH: regions }
+  const args = ['up', '--cloud', 'aws', '--port', '0', '--data', join(folder, 'data')]
+  const { code, out, err } = await runLcm(args, '', env)
+  expect({ code, out, lines: err.trim().split('\n').length }).toEqual({ code: 2, out: '', lines: 1 })
+  expect(err).toMatch(/^error: --cloud aws found no AWS credentials: set AWS_PROFILE/)
 })

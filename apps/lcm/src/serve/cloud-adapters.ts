@@ -4,6 +4,7 @@ import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import type { MachineMetrics } from '@lcm/cloud/machine-metrics'
 import type { Objects } from '@lcm/cloud/object-storage'
+import { missingCredentials } from '@lcm/cloud-aws/check-account'
 import { awsMetrics } from '@lcm/cloud-aws/cloudwatch/machine-metrics'
 import { cmlLabsClient } from '@lcm/cloud-aws/cml/cml-labs'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml/cml-system'
@@ -47,21 +48,36 @@ export interface RealCloudOptions {
   readonly regionsFile: string | undefined
   readonly buckets: S3Environment
   readonly onCall: (call: AwsCall) => void
+  readonly signal: AbortSignal
 }
 
-export function realCloud(options: RealCloudOptions): Cloud {
+const CREDENTIALS_MS_MAX = 10_000
+
+/** Without credentials every call would fail, with a stack for each. */
+async function refuseWithoutCredentials({ clock, signal }: RealCloudOptions): Promise<void> {
+  const missing = await missingCredentials({ clock, signal, deadlineMs: CREDENTIALS_MS_MAX })
+  if (missing === null) return
+  throw new StartupError('--cloud aws found no AWS credentials', {
+    advice:
+      'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or assign an instance role to this computer',
+    exitCode: 2,
+  })
+}
+
+export async function realCloud(options: RealCloudOptions): Promise<Cloud> {
   if (options.regionsFile === undefined || options.regionsFile === '') {
     throw new StartupError('--cloud aws needs AWS_REGIONS_CONFIG_PATH', {
       advice: 'set it to a YAML file that names your regions and subnets',
       exitCode: 2,
     })
   }
+  const regions = readRegionsFile(options.regionsFile)
+  await refuseWithoutCredentials(options)
   const { clock, onCall } = options
   const compute = awsCompute({ clock, onCall })
   const metrics = awsMetrics({ clock, onCall })
   const cml = cmlSystemClient({ clock })
   const labs = cmlLabsClient({ clock })
-  const regions = readRegionsFile(options.regionsFile)
   return {
     compute,
     metrics,

@@ -109,7 +109,7 @@ export function up(options: UpOptions, io: Io): Promise<void> {
     onClose(() => folder.release())
     const store = openStore(folder.file('lcm.sqlite'), log)
     onClose(() => store.close())
-    const cloud = await openCloud({ options, env, folder, log, meter })
+    const cloud = await openCloud({ options, env, io, folder, log, meter })
     onClose(() => cloud.close())
     const region = homeRegion(options.cloud, env, cloud)
     if (region !== env.AWS_REGION) io.err(otherRegion(env.AWS_REGION, region))
@@ -218,11 +218,16 @@ function controllerConfig(env: UpEnvironment, fleet: string, cloud: Cloud): Work
   }
 }
 
-async function openCloud(given: Pick<Opened, 'options' | 'env' | 'folder' | 'log' | 'meter'>): Promise<Cloud> {
+async function openCloud(given: Pick<Opened, 'options' | 'env' | 'io' | 'folder' | 'log' | 'meter'>): Promise<Cloud> {
   const { options, env, folder, log } = given
   const shared = { clock: systemClock, onCall: awsCallMetrics(given.meter) }
   if (options.cloud === 'aws')
-    return realCloud({ ...shared, regionsFile: options.env.AWS_REGIONS_CONFIG_PATH, buckets: env })
+    return realCloud({
+      ...shared,
+      signal: given.io.signal,
+      regionsFile: options.env.AWS_REGIONS_CONFIG_PATH,
+      buckets: env,
+    })
   const seed = createHash('sha256').update(folder.fleetId).digest().readUInt32BE(0)
   const storeFile = folder.file('sim.sqlite')
   const speed = options.speed ?? SPEED

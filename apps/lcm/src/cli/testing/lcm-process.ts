@@ -14,8 +14,8 @@ export interface Ended {
 }
 
 /** Runs `lcm` as it was built, with `input` on its standard input, to its end. */
-export async function runLcm(args: readonly string[], input = ''): Promise<Ended> {
-  const child = spawn(process.execPath, [LCM, ...args], { env: ENV, stdio: 'pipe' })
+export async function runLcm(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [LCM, ...args], { env: { ...ENV, ...env }, stdio: 'pipe' })
   const output = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', text => {
     output.out += text
