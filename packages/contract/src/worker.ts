@@ -1,4 +1,4 @@
-import { Health } from '@lcm/domain/health'
+import { HEALTH_STATUSES, Health } from '@lcm/domain/health'
 import { Instant } from '@lcm/domain/instant'
 import { isOnOneLine, ON_ONE_LINE, onOneLine } from '@lcm/domain/text/hidden-characters'
 import { DesiredStatus, NewWorkerName, StateChange, TagValue, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
@@ -87,6 +87,7 @@ export const WorkerQuery = Page.extend({
     description: 'Only workers with this requested status.',
     example: 'RUNNING',
   }),
+  health: z.enum(HEALTH_STATUSES).optional().meta({ description: 'Only workers with this health.', example: 'DOWN' }),
   region: z.string().max(64).optional().meta({ description: 'Only workers in this region.', example: 'us-east-1' }),
   template: z.string().max(64).optional().meta({ description: 'Only workers of this template.', example: 'metal' }),
   label: z

@@ -15,6 +15,7 @@ import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import { lostSession } from '@lcm/domain/session/session-health'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { Collection, Document, Kind, Store, StoreSchema } from '@lcm/store/store'
 import type { z } from 'zod'
 import type { ApiParts } from './api-dependencies.ts'
@@ -174,6 +175,7 @@ export const RESOURCES = {
     },
     facets: session => ({
       status: session.status,
+      health: session.health.status,
       owner: session.owner,
       definition: session.definition.name,
       definition_id: session.definition.id,
@@ -323,6 +325,7 @@ const NAMES = Object.keys(RESOURCES) as CollectionName[]
 function workerFacets(worker: Worker): Record<string, string> {
   return {
     status: worker.status,
+    health: workerHealth(worker).status,
     desired_status: worker.desired_status,
     aws_region: worker.aws_region,
     template_name: worker.template_name,

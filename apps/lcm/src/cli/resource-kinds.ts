@@ -3,10 +3,12 @@ import { readList } from '@lcm/client/list-pages'
 import { changedData, deletedId, type EventEnvelope } from '@lcm/contract/events'
 import { type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import type { HealthStatus } from '@lcm/domain/health'
 import { isGone, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { DefinitionSummary } from './definition/definition-view.ts'
 import { findDefinition, findLab, findSession, findTemplate, findWorker, notThere } from './find-resource.ts'
 import { labColumns } from './lab/lab-view.ts'
@@ -37,6 +39,8 @@ export interface Kind<T extends Resource> {
   /** State of the items that only `--all` shows; null if there are none. */
   readonly hidden: string | null
   isHidden(item: T): boolean
+  /** Present for kinds that can be filtered by health. */
+  healthOf?(item: T): HealthStatus
   find(client: Client, idOrName: string, signal: AbortSignal): Promise<T>
   list(client: Client, all: boolean, signal: AbortSignal): Promise<Listing<T>>
   /** Polling interval for kinds without events, and whether a change is worth printing. */
@@ -60,6 +64,7 @@ export const WORKERS: Kind<Worker> = {
   view: WORKER_VIEW,
   hidden: 'TERMINATED',
   isHidden: worker => worker.status === 'TERMINATED' && !isLost(worker),
+  healthOf: worker => workerHealth(worker).status,
   find: findWorker,
   list: (client, all, signal) =>
     all
@@ -94,6 +99,7 @@ export const SESSIONS: Kind<LabletSession> = {
   named: names => ({ ...SESSION_VIEW, columns: (nowMs, colors) => sessionColumns(nowMs, colors, names) }),
   hidden: 'finished',
   isHidden: session => isFinal(session.status),
+  healthOf: session => session.health.status,
   find: findSession,
   list: (client, all, signal) =>
     readList(page => client.call('listSessions', { query: { ...page, include_finished: all }, signal })),

@@ -27,11 +27,11 @@ it('prints the list, then a row per change, in the same columns', async () => {
   api.change('w-2', { tags: { late: 'news' } })
   expect(await end()).toBe(0)
   expect(outLines().map(line => line.slice(0, 64))).toEqual([
-    'NAME      ID                STATUS               STAGE   REGION ',
-    'metal-1   w-0abcdefgh0001   PENDING -> RUNNING   -       us-east',
-    'metal-2   w-2               RUNNING              -       us-east',
-    'metal-1   w-0abcdefgh0001   PROVISIONING -> RUNNING   InstanceRu',
-    'metal-2   w-2               TERMINATED                -         ',
+    'NAME      ID                STATUS               HEALTH   STAGE ',
+    'metal-1   w-0abcdefgh0001   PENDING -> RUNNING   OK       -     ',
+    'metal-2   w-2               RUNNING              OK       -     ',
+    'metal-1   w-0abcdefgh0001   PROVISIONING -> RUNNING   OK       I',
+    'metal-2   w-2               TERMINATED                OK       -',
   ])
 })
 

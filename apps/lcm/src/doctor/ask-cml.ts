@@ -22,7 +22,7 @@ export interface AskedCml {
 
 /**
  * Asks the CML of every running worker through the worker-controller: neither this computer nor the API reaches CML. Returns the
- * record where nobody answers in time.
+ * record where no answer comes in time.
  */
 export async function askCml(client: Client, clock: Clock, signal: AbortSignal): Promise<AskedCml> {
   const untilMs = clock.monotonic() + ASK_MS_MAX

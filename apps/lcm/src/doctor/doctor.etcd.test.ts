@@ -119,9 +119,9 @@ it('names the IAM action that is missing, and the policy that has it', { timeout
 /** A clock that is off, in front of the real API. */
 async function wrongClock(aheadMs: number): Promise<{ url: string; server: Server }> {
   const server = createServer(async (request, response) => {
-    const answer = await fetch(`${at.api}${request.url}`, {
-      headers: { authorization: request.headers.authorization ?? '' },
-    })
+    const { authorization = '', 'content-type': type = 'application/json' } = request.headers
+    const sent = request.method === 'GET' ? {} : { method: String(request.method), body: '{}' }
+    const answer = await fetch(`${at.api}${request.url}`, { ...sent, headers: { authorization, 'content-type': type } })
     const date = new Date(Date.parse(answer.headers.get('date') ?? '') + aheadMs).toUTCString()
     response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '', date })
     response.end(await answer.text())
@@ -161,11 +161,12 @@ it('names a CML that is unreachable', { timeout: LIMIT_MS }, async () => {
   const { items } = JSON.parse(await (await fetch(`${at.aws}/sim/v1/instances`)).text())
   const faults = `${at.aws}/sim/v1/instances/${items[0].instance_id}/cml/faults`
   await fetch(faults, { method: 'PATCH', body: JSON.stringify({ network: 'cut' }) })
-  // It has no session, so nobody is affected.
-  const { code, items: found } = await doctor()
+  const silent = ({ items: found }: { readonly items: Answer['items'] }) =>
+    found.filter(({ message }) => /^CML on metal-\d does not respond at https:/.test(message))
+  // A worker is asked at most every ten seconds.
+  let last = await doctor()
+  while (silent(last).length === 0) last = await doctor()
   await fetch(faults, { method: 'DELETE' })
-  expect([code, found.filter(({ severity }) => severity === 'warning').map(({ message }) => message)]).toEqual([
-    0,
-    [expect.stringMatching(/^CML on metal-\d does not respond at https:/)],
-  ])
+  // It has no session, so no user is affected.
+  expect([last.code, last.failures]).toEqual([0, []])
 })

@@ -9,7 +9,7 @@ import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 const LISTING = 'lcm get workers'
 
 type Answers = Pick<AskedCml, 'stages' | 'unasked'>
-/** For a record that nobody was asked about. */
+/** For workers that were not asked. */
 const UNASKED: Answers = { stages: new Map(), unasked: null }
 
 /**

@@ -1,4 +1,5 @@
 import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
+import { HEALTH_STATUSES } from '@lcm/domain/health'
 import { Instant } from '@lcm/domain/instant'
 import { DecisionNote } from '@lcm/domain/journal-records'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
@@ -23,6 +24,7 @@ export const SessionList = listOf(LabletSession).meta({ id: 'SessionList', descr
 /** `owner` fits the longest subject of an identity provider with `oidc:` before it. */
 const SessionQuery = Page.extend({
   status: SessionStatus.optional().meta({ description: 'Only sessions with this status.', example: 'RUNNING' }),
+  health: z.enum(HEALTH_STATUSES).optional().meta({ description: 'Only sessions with this health.', example: 'DOWN' }),
   worker_id: z.string().max(64).optional().meta({
     description: 'Only sessions on this worker.',
     example: 'w-5k1r2m3n8pq4t',

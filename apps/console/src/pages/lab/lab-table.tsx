@@ -1,6 +1,8 @@
 import { toMs } from '@lcm/domain/instant'
+import { unconfirmedSince } from '@lcm/domain/lab/lab-age'
 import { changedAt, type LabAction, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { countText } from '@lcm/domain/text/format-amounts'
+import { useComputed } from '@preact/signals'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
@@ -46,6 +48,7 @@ function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {
       </th>
       <td class="col-status">
         <StatusBadge status={lab.status} />
+        <LastSeen lab={lab} />
         <Pending lab={lab} />
       </td>
       <td class="col-worker">
@@ -70,6 +73,23 @@ function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {
         <LabActions lab={lab} />
       </td>
     </tr>
+  )
+}
+
+const MINUTE_MS = 60_000
+
+/** Says how old the status is when no scan confirms it. */
+function LastSeen({ lab }: { lab: LabRecord }) {
+  const { state, nowMs } = useConsole()
+  const worker = state.live.worker.get(lab.worker_id) ?? null
+  // Rounded: a row must not render every second.
+  const minuteMs = useComputed(() => Math.ceil(nowMs.value / MINUTE_MS) * MINUTE_MS)
+  const since = unconfirmedSince(lab, worker, minuteMs.value)
+  if (since === null) return null
+  return (
+    <span class="sub last-seen">
+      last seen <Age since={since} /> ago
+    </span>
   )
 }
 

@@ -1,3 +1,4 @@
+import { HEALTH_STATUSES, type HealthStatus } from '@lcm/domain/health'
 import { type Status, toneOf } from '@lcm/domain/text/status-tone'
 import { NamedIcon, StatusIcon } from '../icons.tsx'
 
@@ -38,6 +39,25 @@ export const StatusChips = <S extends Status>(props: StatusChipsProps<S>) => {
     </fieldset>
   )
 }
+
+/** The health that an address names; null for any. */
+export const healthIn = (text: string | undefined): HealthStatus | null =>
+  HEALTH_STATUSES.find(status => status === text) ?? null
+
+interface HealthPickProps {
+  readonly chosen: HealthStatus | null
+  readonly onPick: (health: HealthStatus | null) => void
+}
+
+export const HealthPick = ({ chosen, onPick }: HealthPickProps) => (
+  <Pick
+    label="Health"
+    any="Any health"
+    options={HEALTH_STATUSES.map(optionOf)}
+    chosen={chosen ?? ''}
+    onPick={text => onPick(healthIn(text))}
+  />
+)
 
 interface SearchFieldProps {
   readonly label: string

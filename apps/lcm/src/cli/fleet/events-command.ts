@@ -1,4 +1,6 @@
 import type { EventEnvelope } from '@lcm/contract/events'
+import type { WorkerView } from '@lcm/contract/worker'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { actionWords } from '@lcm/domain/text/action-words'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
@@ -8,6 +10,7 @@ import { type Format, formatOption } from '../option-parsers.ts'
 import { waitsFor as sessionWaitsFor, statusOf as statusOfSession } from '../session/session-view.ts'
 import { toJson } from '../terminal/data-text.ts'
 import { whileRead } from '../terminal/output.ts'
+import { withHealth } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
 import { statusOf, waitsFor } from '../worker/worker-view.ts'
 
@@ -55,7 +58,7 @@ function eventLine(event: EventEnvelope): string {
       return `${head}  some events were lost: read the lists again`
     case 'worker.created':
     case 'worker.updated':
-      return `${head}  ${event.id}  ${event.data.name}  ${statusOf(event.data)}  ${waitsFor(event.data)}`
+      return `${head}  ${workerText(event.data)}`
     case 'template.created':
     case 'template.updated':
       return `${head}  ${event.id}  ${event.data.name}`
@@ -71,7 +74,7 @@ function eventLine(event: EventEnvelope): string {
       return `${head}  ${event.id}  ${event.data.name} ${event.data.definition_version}  ${event.data.status}`
     case 'session.created':
     case 'session.updated':
-      return `${head}  ${event.id}  ${event.data.definition.name}  ${statusOfSession(event.data)}  ${sessionWaitsFor(event.data)}`
+      return `${head}  ${sessionText(event.data)}`
     case 'save.created':
     case 'save.updated':
       return `${head}  ${event.id}  ${event.data.session_id}  save ${event.data.number}`
@@ -86,4 +89,12 @@ function eventLine(event: EventEnvelope): string {
     case 'lab.deleted':
       return `${head}  ${event.id}`
   }
+}
+
+const workerText = (worker: WorkerView): string =>
+  [worker.id, worker.name, withHealth(statusOf(worker), worker.health.status), waitsFor(worker)].join('  ')
+
+const sessionText = (session: LabletSession): string => {
+  const status = withHealth(statusOfSession(session), session.health.status)
+  return [session.id, session.definition.name, status, sessionWaitsFor(session)].join('  ')
 }

@@ -1,3 +1,4 @@
+import { readList } from '@lcm/client/list-pages'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
@@ -21,18 +22,19 @@ Examples:
 async function showPlan(format: Format, { shell, output, connect }: Invocation): Promise<void> {
   const { signal } = shell
   const { client } = await connect()
-  const [info, plan, { items: services }, names] = await Promise.all([
+  const [info, plan, { items: services }, names, { items: sessions }] = await Promise.all([
     client.call('info', { signal }),
     client.call('getFleetPlan', { signal }),
     client.call('listServices', { signal }),
     readWorkerNames(client, signal),
+    readList(page => client.call('listSessions', { query: page, signal })),
   ])
   const summaries = planByService({ plan, services }).map(({ items: _, ...summary }) => summary)
   await printDocument(
     {
       data: { ...plan, services: summaries, left_out: leftOutFor(info.actor) },
       names: () => plan.items.map(({ resource }) => resource),
-      lines: colors => planLines({ plan, services, names, actor: info.actor }, colors),
+      lines: colors => planLines({ plan, services, names, sessions, actor: info.actor }, colors),
     },
     format,
     output,

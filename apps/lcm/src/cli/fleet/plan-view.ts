@@ -1,12 +1,16 @@
 import { mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
+import type { HealthStatus } from '@lcm/domain/health'
 import { toMs } from '@lcm/domain/instant'
 import { PLAN_MAX } from '@lcm/domain/service-instance'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/action-words'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import { isSilent, leaderOf, type Service } from '../service/service-view.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
+import { withHealth } from '../terminal/status-color.ts'
 import { type Column, columnWidths, printable, rowLines } from '../terminal/table.ts'
 import type { WorkerNames } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
@@ -19,6 +23,7 @@ export interface PlanFacts {
   readonly plan: FleetPlan
   readonly services: readonly Service[]
   readonly names: WorkerNames
+  readonly sessions: readonly LabletSession[]
   readonly actor: Omit<Actor, 'service'>
 }
 
@@ -71,10 +76,10 @@ export function planLines(facts: PlanFacts, colors: Colors): string[] {
   return [...plannedLines(facts, colors), ...(leftOut === null ? [] : ['', `Left out: ${leftOut}.`])]
 }
 
-function plannedLines({ plan, services, names }: PlanFacts, colors: Colors): string[] {
+function plannedLines({ plan, services, names, sessions }: PlanFacts, colors: Colors): string[] {
   const plans = planByService({ plan, services })
   if (plans.every(({ items, caveat }) => items.length === 0 && caveat === null)) return ['Nothing to do.']
-  const columns = planColumns(names, toMs(plan.at))
+  const columns = planColumns({ names, sessions }, toMs(plan.at))
   const widths = columnWidths(columns.map(untitled), plan.items)
   return plans.flatMap((each, index) => [
     ...(index === 0 ? [] : ['']),
@@ -97,9 +102,22 @@ function whenOf(item: Item, nowMs: number): string {
   return dueMs(item) <= nowMs ? 'now' : `in ${formatDuration(dueMs(item) - nowMs)}`
 }
 
-const planColumns = (names: WorkerNames, nowMs: number): readonly Column<Item>[] => [
+/** The health of the worker or session that a plan is about. */
+function healthOf(resource: string, { names, sessions }: Known): HealthStatus {
+  const [kind, id = ''] = resource.split(':')
+  if (kind === 'session') return sessions.find(session => session.id === id)?.health.status ?? 'OK'
+  const worker = kind === 'worker' ? names.find(id) : null
+  return worker === null ? 'OK' : workerHealth(worker).status
+}
+
+type Known = Pick<PlanFacts, 'names' | 'sessions'>
+
+const planColumns = (known: Known, nowMs: number): readonly Column<Item>[] => [
   { title: 'WHEN', text: item => whenOf(item, nowMs) },
   { title: 'ACTION', text: ({ action }) => actionWords(action) },
-  { title: 'RESOURCE', text: ({ resource }) => resourceText(resource, names) },
+  {
+    title: 'RESOURCE',
+    text: ({ resource }) => withHealth(resourceText(resource, known.names), healthOf(resource, known)),
+  },
   { title: 'REASON', text: ({ because }) => because.message },
 ]

@@ -1,5 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { type FleetCapacity, fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
+import type { HealthStatus } from '@lcm/domain/health'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
@@ -7,7 +8,7 @@ import { costOf, isPriceUnknown } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
-import { statusColor } from '../terminal/status-color.ts'
+import { statusColor, withHealth } from '../terminal/status-color.ts'
 import { type Column, columnWidths, GAP, tableLines } from '../terminal/table.ts'
 import { statusOf } from '../worker/worker-view.ts'
 import type { FleetSnapshot } from './fleet-snapshot.ts'
@@ -21,6 +22,7 @@ export interface TopRow {
   readonly name: string
   readonly status: WorkerStatus
   readonly desired_status: string
+  readonly health: HealthStatus
   readonly drain: WorkerView['drain']
   readonly cpu: number | null
   readonly memory: number | null
@@ -47,6 +49,8 @@ export interface Top {
 interface Counts {
   readonly total: number
   readonly by_status: Readonly<Record<string, number>>
+  /** Counts of DEGRADED and DOWN ones. */
+  readonly by_health: Readonly<Record<string, number>>
 }
 
 export function topOf(
@@ -59,7 +63,10 @@ export function topOf(
   return {
     at: toInstant(nowMs),
     workers: countsOf(WORKER_STATUSES, items),
-    sessions: countsOf(SESSION_STATUSES, [...sessions.values()]),
+    sessions: countsOf(
+      SESSION_STATUSES,
+      [...sessions.values()].map(({ status, health }) => ({ status, health: health.status })),
+    ),
     sees_all: seesAll,
     capacity: fleetCapacity(workers.values()),
     per_hour_usd: items.reduce((sum, { per_hour_usd }) => sum + (per_hour_usd ?? 0), 0),
@@ -68,10 +75,18 @@ export function topOf(
   }
 }
 
-function countsOf(statuses: readonly string[], things: readonly { readonly status: string }[]): Counts {
-  const count = (status: string) => things.filter(thing => thing.status === status).length
-  const present = statuses.map(status => [status, count(status)] as const).filter(([, number]) => number > 0)
-  return { total: things.length, by_status: Object.fromEntries(present) }
+function countsOf(
+  statuses: readonly string[],
+  things: readonly { readonly status: string; readonly health: HealthStatus }[],
+): Counts {
+  const present = (values: readonly string[], of: (thing: (typeof things)[number]) => string) =>
+    Object.fromEntries(
+      values
+        .map(value => [value, things.filter(thing => of(thing) === value).length] as const)
+        .filter(([, count]) => count > 0),
+    )
+  const by_health = present(['DEGRADED', 'DOWN'], ({ health }) => health)
+  return { total: things.length, by_status: present(statuses, ({ status }) => status), by_health }
 }
 
 const MEASURED: readonly WorkerStatus[] = ['STARTING', 'RUNNING', 'DRAINING']
@@ -83,7 +98,21 @@ function rowOf(worker: WorkerView, nowMs: number): TopRow {
   const sessions = Object.keys(reservations).length
   const idle_seconds = activity.idle_since === null ? null : Math.max(0, nowMs - toMs(activity.idle_since)) / 1000
   const measured = { cpu: use?.cpu ?? null, memory: use?.memory ?? null }
-  return { id, name, status, desired_status, drain, ...measured, labs, sessions, per_hour_usd, spent_usd, idle_seconds }
+  const health = worker.health.status
+  return {
+    id,
+    name,
+    status,
+    desired_status,
+    health,
+    drain,
+    ...measured,
+    labs,
+    sessions,
+    per_hour_usd,
+    spent_usd,
+    idle_seconds,
+  }
 }
 
 const KEYS: Readonly<Record<Sort, (row: TopRow) => number | null>> = {
@@ -121,8 +150,8 @@ export const footNotes = ({ sees_all, unknown_prices, items }: Top): string[] =>
 
 const NOT_COUNTED = 'SESSIONS is empty because only operators and admins can see the sessions of others.'
 
-function countsText(noun: string, { total, by_status }: Counts, whose = ''): string {
-  const parts = Object.entries(by_status).map(([status, count]) => `${count} ${status}`)
+function countsText(noun: string, { total, by_status, by_health }: Counts, whose = ''): string {
+  const parts = [...Object.entries(by_status), ...Object.entries(by_health)].map(([name, count]) => `${count} ${name}`)
   return `${total} ${noun}${total === 1 ? '' : 's'}${whose}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`
 }
 
@@ -135,8 +164,8 @@ const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
   { title: 'NAME', text: row => row.name },
   {
     title: 'STATUS',
-    text: statusOf,
-    paint: (text, row) => statusColor(row.status, colors)(text),
+    text: row => withHealth(statusOf(row), row.health),
+    paint: (text, row) => statusColor(row.health === 'OK' ? row.status : row.health, colors)(text),
   },
   { title: 'CPU', text: row => percentText(row.cpu), isNumber: true },
   { title: 'MEMORY', text: row => percentText(row.memory), isNumber: true },

@@ -1,20 +1,24 @@
 import { changedAt, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { countText } from '@lcm/domain/text/format-amounts'
+import type { Worker } from '@lcm/domain/worker/worker'
 import { type Fact, factLines, section, tableOf } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { type Column, printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
+import { labStatusText } from './lab-view.ts'
 
 export interface DescribedLab {
   readonly lab: LabRecord
   readonly workerLabel: string | null
+  /** Null if the worker is unknown. */
+  readonly worker: Worker | null
 }
 
 /** The complete description of a lab. */
-export function describeLab({ lab, workerLabel }: DescribedLab, nowMs: number, colors: Colors): string[] {
+export function describeLab({ lab, workerLabel, worker }: DescribedLab, nowMs: number, colors: Colors): string[] {
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
-  const status = statusColor(lab.status, colors)(lab.status)
+  const status = statusColor(lab.status, colors)(labStatusText(lab, worker, nowMs))
   const facts: readonly Fact[] = [
     ['status', lab.raw_state === null ? status : `${status} (CML: ${printable(lab.raw_state)})`],
     ['pending', askedOf(lab, nowMs)],

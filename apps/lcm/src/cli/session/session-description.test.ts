@@ -28,9 +28,16 @@ it('describes a session with a running lab completely', () => {
       { from: 'READY', to: 'RUNNING', at: at(60), because: textReason('its slot has begun') },
     ],
   })
-  expect(describeSession({ session, workerLabel: 'metal-1 (w-1)', save: null }, START_MS + 120_000, plain)).toEqual([
+  expect(
+    describeSession(
+      { session, workerLabel: 'metal-1 (w-1)', save: null, isForLearner: false },
+      START_MS + 120_000,
+      plain,
+    ),
+  ).toEqual([
     'two-routers 1.0.0  ls-1',
     '  status     RUNNING for 1m',
+    '  health     OK',
     '  timeslot   2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, started 2m ago, ends in 58m',
     '  owner      Ann (ann)',
     '  desired    RUNNING by ann',
@@ -72,7 +79,11 @@ it('marks the current step and those not reached', () => {
   const converged = { ...UNTOUCHED, status: 'running' as const, attempts: 2, started_at: at(50), output }
   const steps = { ...pipeline.steps, converged }
   const session = aSession({ status: 'INSTANTIATING', pipeline: { ...pipeline, attempt: 2, steps } })
-  const lines = describeSession({ session, workerLabel: null, save: null }, START_MS + 70_000, plain)
+  const lines = describeSession(
+    { session, workerLabel: null, save: null, isForLearner: false },
+    START_MS + 70_000,
+    plain,
+  )
   const title = lines.indexOf('Steps of instantiate, attempt 2')
   expect(lines.slice(title + 5, title + 8)).toEqual([
     '  ✓ lab_start      10s',
@@ -92,7 +103,7 @@ it('shows why a step failed', () => {
   }
   const steps = { ...pipeline.steps, lab_resolve: failed, bind: { ...UNTOUCHED, status: 'skipped' as const } }
   const lines = describeSession(
-    { session: aSession({ pipeline: { ...pipeline, steps } }), workerLabel: null, save: null },
+    { session: aSession({ pipeline: { ...pipeline, steps } }), workerLabel: null, save: null, isForLearner: false },
     START_MS,
     plain,
   )
@@ -102,7 +113,7 @@ it('shows why a step failed', () => {
 
 it('escapes control characters', () => {
   const session = aSession({ waiting_reason: textReason('evil \u001b[2J'), last_error: '\u001b[2J' })
-  expect(describeSession({ session, workerLabel: '\u001b', save: null }, START_MS, plain).join('\n')).not.toContain(
-    '\u001b',
-  )
+  expect(
+    describeSession({ session, workerLabel: '\u001b', save: null, isForLearner: false }, START_MS, plain).join('\n'),
+  ).not.toContain('\u001b')
 })

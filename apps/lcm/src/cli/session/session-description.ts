@@ -4,20 +4,29 @@ import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/doma
 import { stepsOf } from '@lcm/domain/session/pipeline-position'
 import { needsOf } from '../definition/definition-view.ts'
 import { lastSaveLine } from '../save/save-commands.ts'
-import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description-sections.ts'
+import {
+  conditionLines,
+  type Fact,
+  factLines,
+  healthText,
+  historyLines,
+  section,
+} from '../terminal/description-sections.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
 import { BY_ID } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { accessLines, distanceOf, endOf, statusOf, waitsFor } from './session-view.ts'
+import { accessLines, distanceOf, endOf, learnersText, statusOf, waitsFor } from './session-view.ts'
 
 export interface DescribedSession {
   readonly session: LabletSession
   readonly workerLabel: string | null
   /** Its newest save; null if there is none. */
   readonly save: Save | null
+  /** Whether it is read by a person who books and uses labs, and doesn't run them. */
+  readonly isForLearner: boolean
 }
 
 /** The complete description of a session. */
@@ -35,12 +44,23 @@ export function describeSession(described: DescribedSession, nowMs: number, colo
   ]
 }
 
-const factsOf = ({ session, workerLabel, save }: DescribedSession, nowMs: number, colors: Colors): readonly Fact[] => [
+const factsOf = (
+  { session, workerLabel, save, isForLearner }: DescribedSession,
+  nowMs: number,
+  colors: Colors,
+): readonly Fact[] => [
   [
     'status',
     `${statusColor(session.status, colors)(statusOf(session))} for ${ageOf(session.entered_status_at, nowMs)}`,
   ],
-  ['progress', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
+  ['health', isForLearner ? null : healthText(session.health, nowMs, colors)],
+  [
+    'progress',
+    printable(
+      (isForLearner ? learnersText(session, nowMs) : null) ??
+        waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }),
+    ),
+  ],
   ['error', session.last_error === null ? null : printable(session.last_error)],
   ['timeslot', slotOf(session, nowMs)],
   ['owner', printable(ownerText(session))],

@@ -8,13 +8,14 @@ import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next-step'
 import { decisionLines, type Reader, reasonsOf } from '../decision-text.ts'
 import { lastSaveLine } from '../save/save-commands.ts'
-import { section } from '../terminal/description-sections.ts'
+import { healthLine, section } from '../terminal/description-sections.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
 import { slotOf, wantedBy } from './session-description.ts'
+import { learnersText } from './session-view.ts'
 
 export interface ExplainedSession {
   readonly session: LabletSession
@@ -26,18 +27,42 @@ export interface ExplainedSession {
   readonly minutesLeft: number
   /** Its newest save; null if there is none. */
   readonly save: Save | null
+  /** Whether it is read by a person who books and uses labs, and doesn't run them. */
+  readonly isForLearner: boolean
 }
 
 /** Explains the status of a session, what happens next, and what the user can do. */
 export function explainSession(explained: ExplainedSession, reader: Reader, colors: Colors): string[] {
+  return explained.isForLearner ? forLearner(explained, reader, colors) : forOperator(explained, reader, colors)
+}
+
+/** Learners read what they can do, and not how LCM decides. */
+function forLearner(explained: ExplainedSession, { nowMs }: Reader, colors: Colors): string[] {
+  const { session, save } = explained
+  const saved = lastSaveLine(session, save, nowMs)
+  const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
+  const status = statusColor(session.status, colors)(session.status)
+  const text = learnersText(session, nowMs) ?? sessionNextText(explained.next, { nowMs, duration: formatDuration })
+  return [
+    `${colors.bold(printable(`${session.id} of ${session.definition.name}`))} is ${status}.`,
+    ...part('Now', [text]),
+    ...part('Timeslot', [slotOf(session, nowMs)]),
+    ...part('Saved work', saved === null ? [] : [saved]),
+    ...part('What you can do', adviceFor(explained)),
+  ]
+}
+
+function forOperator(explained: ExplainedSession, reader: Reader, colors: Colors): string[] {
   const { nowMs, isVerbose } = reader
   const { session, decisions, next, save } = explained
   const saved = lastSaveLine(session, save, nowMs)
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = statusColor(session.status, colors)(session.status)
+  const { health } = session
   const name = `${session.id} of ${session.definition.name} ${session.definition.version}`
   return [
     `${colors.bold(printable(name))} has been ${status} for ${ageOf(session.entered_status_at, nowMs)}.`,
+    ...healthLine(health, nowMs, colors),
     ...part('Why', reasonsOf(session.state_history, decisions, reader)),
     ...part('Desired', [`${wantedBy(session)}; ${slotOf(session, nowMs)}`]),
     ...part('Next', [sessionNextText(next, { nowMs, duration: formatDuration })]),

@@ -1,5 +1,6 @@
-import { toInstant } from '@lcm/domain/instant'
-import { textReason } from '@lcm/domain/reason'
+import { degraded } from '@lcm/domain/health'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { reason, textReason } from '@lcm/domain/reason'
 import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { newPipeline } from '@lcm/domain/session/pipeline'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
@@ -7,7 +8,7 @@ import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { tableLines } from '../terminal/table.ts'
 import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/resource-builders.ts'
-import { accessLines, distanceOf, sessionColumns, stageOf, statusOf, waitsFor } from './session-view.ts'
+import { accessLines, distanceOf, learnersText, sessionColumns, stageOf, statusOf, waitsFor } from './session-view.ts'
 
 const plain = picocolors.createColors(false)
 
@@ -27,23 +28,39 @@ it('shows sessions as a table', () => {
     anInstantiatingSession(5),
     aSession({ id: 'ls-2', desired_status: 'TERMINATED', timeslot: { start: toInstant(START_MS + 600_000), end: '' } }),
   ]
-  const lines = tableLines(sessionColumns(START_MS + 60_000, plain), sessions).map(line => line.slice(0, 108))
+  const lines = tableLines(sessionColumns(START_MS + 60_000, plain), sessions).map(line => line.slice(0, 117))
   expect(lines).toEqual([
-    'ID     DEFINITION          OWNER   STATUS                  STAGE           WORKER            STARTS   ENDS  ',
-    'ls-1   two-routers 1.0.0   Ann     INSTANTIATING           converged 6/7   w-0abcdefgh0001   1m ago   in 59m',
-    'ls-2   two-routers 1.0.0   Ann     PENDING -> TERMINATED   -               -                 in 9m    0s ago',
+    'ID     DEFINITION          OWNER   STATUS                  HEALTH   STAGE           WORKER            STARTS   ENDS  ',
+    'ls-1   two-routers 1.0.0   Ann     INSTANTIATING           OK       converged 6/7   w-0abcdefgh0001   1m ago   in 59m',
+    'ls-2   two-routers 1.0.0   Ann     PENDING -> TERMINATED   OK       -               -                 in 9m    0s ago',
   ])
 })
 
 it('shows what the session waits for, and a name if there is one', () => {
-  const waiting_reason = 'it waits for metal-2, which has capacity again when ls-7 ends'
-  expect(stageOf(aSession({ waiting_reason: textReason(waiting_reason) }))).toBe('it waits for metal-2, which…')
-  expect(stageOf(aSession({ waiting_reason: textReason('no worker yet') }))).toBe('no worker yet')
-  const names = { of: () => 'metal-1', learn: () => undefined }
+  const row = (more: Parameters<typeof aSession>[0]) =>
+    tableLines(sessionColumns(START_MS, plain), [aSession(more)])[1] ?? ''
+  const waiting_reason = 'it waits for metal-2, which has capacity again when the session ls-7 on it ends'
+  expect(row({ waiting_reason: textReason(waiting_reason) })).toMatch(new RegExp(` ${waiting_reason}$`))
+  const names = { of: () => 'metal-1', find: () => null, learn: () => undefined }
   expect(waitsFor(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }), names)).toBe(
     'placed on metal-1, waiting for its start time',
   )
   expect(tableLines(sessionColumns(START_MS, plain, names), [aReadySession()])[1]).toContain(' metal-1 ')
+})
+
+it('shows what is wrong, in full, and what learners can do', () => {
+  const because = reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' })
+  const session = aReadySession({ status: 'RUNNING', health: degraded(because, toInstant(START_MS)) })
+  const [, row] = tableLines(sessionColumns(START_MS, plain), [session])
+  expect(row).toMatch(/ RUNNING +DEGRADED /)
+  expect(row).toMatch(/ CML on metal-1 .*$/)
+  expect(row).not.toContain('…')
+  expect(waitsFor(session)).toBe(because.message)
+  const late = aSession({ waiting_reason: reason('no_machine_free') })
+  expect(learnersText(late, toMs(late.timeslot.start) + 60_000)).toBe(
+    'No machine is free yet. Your lab starts as soon as one is. LCM keeps trying until 01:00 UTC.',
+  )
+  expect(learnersText(aReadySession(), START_MS)).toBeNull()
 })
 
 it('shows a finished session as ended, regardless of its slot', () => {

@@ -2,6 +2,7 @@ import { type Instant, toMs } from '@lcm/domain/instant'
 import { accessLine } from '@lcm/domain/session/access-command'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
+import { learnerLine, learnerText } from '@lcm/domain/text/learner-text'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
@@ -23,8 +24,17 @@ export function distanceOf(instant: Instant, nowMs: number): string {
 
 const REMOVING_LAB = 'removing its lab'
 
-/** Current progress or reason for waiting; empty if there is none. */
+/** Advice for its owner, without the words of operators; null while all is well. */
+export function learnersText(session: LabletSession, nowMs: number): string | null {
+  const time = (at: Instant) => `${at.slice(11, 16)} UTC`
+  const text = learnerText(session, { nowMs, time, retry: `run \`lcm retry session ${session.id}\`` })
+  return text === null ? null : learnerLine(text)
+}
+
+/** Reason of its health, current progress or reason for waiting; empty if there is none. */
 export function waitsFor(session: LabletSession, names = BY_ID): string {
+  const { reason } = session.health
+  if (reason !== null) return [reason.message, stepText(session)].filter(Boolean).join('; ')
   switch (session.status) {
     case 'PENDING':
       return session.waiting_reason?.message ?? 'waiting for placement'
@@ -69,22 +79,16 @@ function nodesUp({ status, output: { booted, nodes } }: Step): string[] {
   return status === 'running' && typeof booted === 'number' ? [`${booted} of ${nodes} nodes booted`] : []
 }
 
-/** A short form of the reason for waiting, for tables. */
+/** The current step; empty before and after the pipeline. */
 export function stageOf(session: LabletSession): string {
-  if (session.status === 'PENDING') return firstWords(session.waiting_reason?.message ?? '')
   if (session.status === 'EXPIRED' || session.status === 'STOPPED' || isFinal(session.status)) return ''
   const position = positionIn(session)
   return position === null ? '' : `${position.step.name} ${position.number}/${position.count}`
 }
 
-const STAGE_CHARS_MAX = 32
-
-/** Shortens a text at a word boundary, for a table. */
-function firstWords(text: string): string {
-  if (text.length <= STAGE_CHARS_MAX) return text
-  const cut = text.slice(0, STAGE_CHARS_MAX - 1)
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), STAGE_CHARS_MAX / 2)).trimEnd()}…`
-}
+/** Why it is not as it should be, in full: the last column of a table is not shortened. */
+const reasonOf = ({ status, health, waiting_reason }: LabletSession): string =>
+  health.reason?.message ?? (status === 'PENDING' ? (waiting_reason?.message ?? '') : '')
 
 /** The end of the timeslot, or the actual end if that was earlier. */
 export const endOf = ({ status, timeslot, entered_status_at }: LabletSession): Instant =>
@@ -98,6 +102,11 @@ export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): re
   { title: 'DEFINITION', text: ({ definition }) => `${definition.name} ${definition.version}` },
   { title: 'OWNER', text: ownerOf },
   { title: 'STATUS', text: statusOf, paint: (text, session) => statusColor(session.status, colors)(text) },
+  {
+    title: 'HEALTH',
+    text: ({ health }) => health.status,
+    paint: (text, { health }) => statusColor(health.status, colors)(text),
+  },
   { title: 'STAGE', text: stageOf },
   { title: 'WORKER', text: ({ worker_id }) => (worker_id === null ? '' : names.of(worker_id)) },
   {
@@ -109,6 +118,7 @@ export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): re
   },
   { title: 'ENDS', text: session => distanceOf(endOf(session), nowMs) },
   { title: 'AGE', text: session => ageOf(session.created_at, nowMs) },
+  { title: 'REASON', text: reasonOf },
 ]
 
 type Access = LabletSession['access'][number]

@@ -1,7 +1,9 @@
+import type { Health } from '@lcm/domain/health'
 import type { Reason } from '@lcm/domain/reason'
 import type { Condition } from '@lcm/domain/worker/worker'
 import { ageOf } from '../worker/worker-view.ts'
 import type { Colors } from './output.ts'
+import { statusColor } from './status-color.ts'
 import { type Column, printable, tableLines } from './table.ts'
 
 export type Fact = readonly [name: string, text: string | null]
@@ -9,6 +11,19 @@ export type Fact = readonly [name: string, text: string | null]
 /** One line per fact; facts without text are left out. */
 export const factLines = (facts: readonly Fact[], colors: Colors): string[] =>
   facts.flatMap(([name, text]) => (text ? [`  ${colors.dim(name.padEnd(10))} ${text}`] : []))
+
+/** The health with its reason, and for how long. */
+export function healthText({ status, reason, since }: Health, nowMs: number, colors: Colors): string {
+  const shown = statusColor(status, colors)(status)
+  if (status === 'OK') return shown
+  return `${shown}${since === null ? '' : ` for ${ageOf(since, nowMs)}`}: ${printable(reason?.message ?? '')}`
+}
+
+/** The health in one sentence, for a text that explains it below; none while it is OK. */
+export const healthLine = ({ status, since }: Health, nowMs: number, colors: Colors): string[] =>
+  status === 'OK' || since === null
+    ? []
+    : [`Its health has been ${statusColor(status, colors)(status)} for ${ageOf(since, nowMs)}.`]
 
 /** A titled part of a description; empty if it has no lines. */
 export const section = (title: string, lines: readonly string[], colors: Colors): string[] =>

@@ -1,4 +1,4 @@
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { describeDefinition } from '../definition/definition-description.ts'
@@ -45,11 +45,12 @@ const NOUNS: readonly Describable[] = [
     summary: 'Show a session: timeslot, worker, steps, access and history',
     async read(client, id, signal) {
       const session = await findSession(client, id, signal)
-      const [label, save] = await Promise.all([
+      const [label, save, { actor }] = await Promise.all([
         workerLabel(client, session.worker_id, signal),
         newestSave(client, session, signal),
+        client.call('info', { signal }),
       ])
-      const described = { session, workerLabel: label, save }
+      const described = { session, workerLabel: label, save, isForLearner: actor.role === 'user' }
       return (nowMs, colors) => describeSession(described, nowMs, colors)
     },
   },
@@ -58,7 +59,11 @@ const NOUNS: readonly Describable[] = [
     summary: 'Show a lab: nodes, ports and runs',
     async read(client, idOrTitle, signal) {
       const lab = await findLab(client, idOrTitle, signal)
-      const described = { lab, workerLabel: await workerLabel(client, lab.worker_id, signal) }
+      const [label, worker] = await Promise.all([
+        workerLabel(client, lab.worker_id, signal),
+        unlessMissing(client.call('getWorker', { params: { id: lab.worker_id }, signal })),
+      ])
+      const described = { lab, workerLabel: label, worker }
       return (nowMs, colors) => describeLab(described, nowMs, colors)
     },
   },

@@ -1,3 +1,5 @@
+import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { asView } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -12,6 +14,7 @@ import {
   aSession,
   aTemplate,
   aWorker,
+  START_MS,
 } from '../testing/resource-builders.ts'
 
 async function got(...args: string[]) {
@@ -175,4 +178,30 @@ it('watches one session until its record is deleted', async () => {
   api.sessions.remove('ls-1')
   expect(await done).toBe(3)
   expect(err()).toContain('session ls-1 was deleted')
+})
+
+it('lists what is down or degraded only, on request', async () => {
+  const { shell, api, out, outLines } = capturedShell()
+  const silent = aRunningWorker({
+    id: 'w-2',
+    name: 'silent',
+    ec2_instance_id: 'i-2',
+    service_status: 'UNAVAILABLE',
+  })
+  api.put(aRunningWorker())
+  api.put(silent)
+  const health = { status: 'DOWN' as const, reason: textReason('its machine is gone'), since: aSession().created_at }
+  api.sessions.put(aReadySession({ id: 'ls-2', health }))
+  expect(await run(['get', 'workers', '--health', 'DOWN', '-o', 'name'], shell)).toBe(0)
+  expect(await run(['get', 'sessions', '--health', 'DOWN'], shell)).toBe(0)
+  expect(out()).toMatch(/^silent\nID /)
+  expect(outLines().at(-1)).toMatch(/^ls-2 .* DOWN .* its machine is gone$/)
+})
+
+it('says how old the status of a lab is when its worker does not serve it', async () => {
+  const { shell, api, outLines } = capturedShell()
+  api.put(aRunningWorker({ service_status: 'UNAVAILABLE' }))
+  api.labs.put(aLab({ status: 'BOOTED', last_seen_at: toInstant(START_MS - 13 * 60_000) }))
+  expect(await run(['get', 'labs'], shell)).toBe(0)
+  expect(outLines().at(-1)).toContain('BOOTED, last seen 13m ago')
 })

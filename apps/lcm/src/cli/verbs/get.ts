@@ -1,5 +1,6 @@
 import type { Client } from '@lcm/client/client'
-import type { Command } from 'commander'
+import { HEALTH_STATUSES, type HealthStatus } from '@lcm/domain/health'
+import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { defineGetSettings } from '../fleet/get-settings.ts'
@@ -23,26 +24,33 @@ interface GetOptions {
   readonly all?: boolean
   /** Only saves have it. */
   readonly session?: string
+  readonly health?: HealthStatus
 }
 
 /** Applies the options of `get` to a kind. */
 const watchableOf = <T extends Resource>(
   kind: Kind<T>,
   client: Client,
-  { all = false }: GetOptions,
+  { all = false, health }: GetOptions,
   names: WorkerNames,
-): Watchable<T> => ({
-  view: kind.named?.(names) ?? kind.view,
-  list: signal => kind.list(client, all, signal),
-  changed(event) {
-    names.learn(event)
-    return kind.changed(event)
-  },
-  deleted: kind.deleted,
-  everyMs: kind.everyMs,
-  ...(kind.differs === undefined ? {} : { differs: kind.differs }),
-  shows: item => all || !kind.isHidden(item),
-})
+): Watchable<T> => {
+  const isWanted = (item: T) => health === undefined || kind.healthOf?.(item) === health
+  return {
+    view: kind.named?.(names) ?? kind.view,
+    async list(signal) {
+      const { items, revision } = await kind.list(client, all, signal)
+      return { items: items.filter(isWanted), revision }
+    },
+    changed(event) {
+      names.learn(event)
+      return kind.changed(event)
+    },
+    deleted: kind.deleted,
+    everyMs: kind.everyMs,
+    ...(kind.differs === undefined ? {} : { differs: kind.differs }),
+    shows: item => isWanted(item) && (all || !kind.isHidden(item)),
+  }
+}
 
 export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, WORKERS, shell)
@@ -73,6 +81,7 @@ Examples:
   lcm get workers -o json | jq '.items[] | select(.status == "FAILED") | .name'
   lcm get templates                  templates for new workers
   lcm get definitions                labs that can be booked
+  lcm get sessions --health DOWN     sessions that their owners can't use
   lcm get sessions --watch           your sessions, or all sessions for operators and admins
   lcm get labs --all                 labs on workers, including DELETED ones
   lcm get saves --session ID         saved work that you can download or continue with
@@ -100,6 +109,8 @@ function defineNoun<T extends Resource>(
     .action(async (idOrName: string | undefined, options: GetOptions, command: Command) =>
       getResources(narrowed(options), idOrName, options, invocation(command, shell)),
     )
+  if (kind.healthOf !== undefined)
+    noun.addOption(new Option('--health <health>', `Only ${kind.plural} with this health`).choices(HEALTH_STATUSES))
   if (kind.hidden !== null) noun.option('--all', `Include ${kind.plural} that are ${kind.hidden}`)
   return noun
 }
@@ -119,6 +130,8 @@ async function getResources<T extends Resource>(
   if (idOrName === undefined) {
     if (options.watch) return watchList(watchable, { client, clock, signal, output, format })
     const { items } = await watchable.list(signal)
+    if (items.length === 0 && format === 'table' && options.health !== undefined)
+      return output.note(`no ${kind.plural} are ${options.health}`)
     if (items.length === 0 && format === 'table' && (await areAllHidden(kind, client, signal, options)))
       return output.note(`all ${kind.plural} are ${kind.hidden}: list them with \`lcm get ${kind.plural} --all\``)
     return printList(watchable.view, items, { output, format, nowMs: clock.now() })

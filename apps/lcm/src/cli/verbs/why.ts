@@ -102,19 +102,24 @@ const whyWorker: Explain = async question => {
 const whySession: Explain = async question => {
   const { client, idOrName, limit, isVerbose, signal } = question
   const session = await findSession(client, idOrName, signal)
-  const [{ items }, fleet, worker, minutesLeft, save] = await Promise.all([
+  const [{ items }, fleet, worker, minutesLeft, save, { actor }] = await Promise.all([
     client.call('getSessionDecisions', { params: { id: session.id }, query: { limit: countFor(question) }, signal }),
     readFleetState(client, signal),
     workerOf(client, session, signal),
     minutesLeftOf(client, session, signal),
     newestSave(client, session, signal),
+    client.call('info', { signal }),
   ])
   const by = session.status === 'PENDING' ? 'resource-scheduler' : 'lablet-controller'
   const plan = fleet.planOf(by, `session:${session.id}`)
   const { services, nowMs } = fleet
   const next = nextOfSession({ session, worker, decisions: items, plan, services, nowMs })
+  const isForLearner = actor.role === 'user'
   const data = { session, decisions: newestShown(items, limit, isVerbose), plan, next }
-  return { data, lines: (reader, colors) => explainSession({ ...data, minutesLeft, save }, reader, colors) }
+  return {
+    data,
+    lines: (reader, colors) => explainSession({ ...data, minutesLeft, save, isForLearner }, reader, colors),
+  }
 }
 
 async function workerOf(client: Client, { worker_id }: LabletSession, signal: AbortSignal): Promise<Worker | null> {

@@ -40,6 +40,7 @@ it('describes a booting worker completely', () => {
   expect(describeWorker(worker, START_MS + 80_000, plain)).toEqual([
     'metal-1  w-0abcdefgh0001',
     '  status     STARTING -> RUNNING for 1m',
+    '  health     OK',
     '  progress   waiting for the CML web server to speak TLS',
     '  desired    RUNNING by admin: a class',
     '  service    STARTING',

@@ -1,7 +1,15 @@
 import { priceText } from '@lcm/domain/text/format-amounts'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
-import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description-sections.ts'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
+import {
+  conditionLines,
+  type Fact,
+  factLines,
+  healthText,
+  historyLines,
+  section,
+} from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
@@ -29,6 +37,7 @@ export function describeWorker(worker: Worker, nowMs: number, colors: Colors, en
 
 const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): readonly Fact[] => [
   ['status', `${statusColor(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
+  ['health', healthText(workerHealth(worker), nowMs, colors)],
   ['progress', printable(waitsFor(worker))],
   ['desired', printable(wantedBy(worker))],
   ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs, ends)],

@@ -7,9 +7,10 @@ import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { POLICY } from '@lcm/domain/worker/lifecycle'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next-step'
 import { decisionLines, decisionText, guardLines, IN_USE, moveText, type Reader, sentence } from '../decision-text.ts'
-import { section } from '../terminal/description-sections.ts'
+import { healthLine, section } from '../terminal/description-sections.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { shellWord } from '../terminal/shell-word.ts'
@@ -30,9 +31,11 @@ export function explainWorker({ worker, decisions, next }: Explained, reader: Re
   const { nowMs, isVerbose } = reader
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = statusColor(worker.status, colors)(worker.status)
+  const health = workerHealth(worker)
   const nextLine = workerNextText(next, { nowMs, duration: formatDuration })
   return [
     `${colors.bold(printable(worker.name))} has been ${status} for ${ageOf(worker.entered_status_at, nowMs)}.`,
+    ...healthLine(health, nowMs, colors),
     ...part('Why', reasons(worker, decisions, reader)),
     ...part('Desired', [wantedOf(worker, nowMs)]),
     ...part('Next', [nextLine]),

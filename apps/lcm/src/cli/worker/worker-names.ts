@@ -1,29 +1,33 @@
 import { ApiError, type Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { EventEnvelope } from '@lcm/contract/events'
+import type { Worker } from '@lcm/domain/worker/worker'
 
-/** Worker names by id. Unknown or hidden workers are shown by id. */
+/** Workers by id. Unknown or hidden ones are shown by id. */
 export interface WorkerNames {
   of(id: string): string
-  /** Updates names from worker events. */
+  /** Null for a worker that is unknown or hidden. */
+  find(id: string): Worker | null
+  /** Updates workers from their events. */
   learn(event: EventEnvelope): void
 }
 
-export const BY_ID: WorkerNames = { of: id => id, learn: () => undefined }
+export const BY_ID: WorkerNames = { of: id => id, find: () => null, learn: () => undefined }
 
 export async function readWorkerNames(client: Client, signal: AbortSignal): Promise<WorkerNames> {
-  const names = new Map<string, string>()
+  const workers = new Map<string, Worker>()
   const query = { include_terminated: true }
   try {
     const { items } = await readList(page => client.call('listWorkers', { query: { ...page, ...query }, signal }))
-    for (const { id, name } of items) names.set(id, name)
+    for (const worker of items) workers.set(worker.id, worker)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
   }
   return {
-    of: id => names.get(id) ?? id,
+    of: id => workers.get(id)?.name ?? id,
+    find: id => workers.get(id) ?? null,
     learn(event) {
-      if (event.type === 'worker.created' || event.type === 'worker.updated') names.set(event.id, event.data.name)
+      if (event.type === 'worker.created' || event.type === 'worker.updated') workers.set(event.id, event.data)
     },
   }
 }

@@ -26,10 +26,10 @@ it('shows a fleet as a table', () => {
     aRunningWorker({ id: 'w-3', name: 'metal-3', desired_status: 'STOPPED' }),
   ]
   expect(tableLines(workerColumns(START_MS + 252_000, plain), workers)).toEqual([
-    'NAME      ID                STATUS                STAGE                REGION      TYPE         ADDRESS       AGE',
-    'metal-1   w-0abcdefgh0001   RUNNING               -                    us-east-1   m5zn.metal   203.0.113.7   4m12s',
-    'metal-2   w-2               STARTING -> RUNNING   TlsEstablished 3/6   us-east-1   -            -             4m12s',
-    'metal-3   w-3               RUNNING -> STOPPED    -                    us-east-1   m5zn.metal   203.0.113.7   4m12s',
+    'NAME      ID                STATUS                HEALTH   STAGE                REGION      TYPE         ADDRESS       AGE',
+    'metal-1   w-0abcdefgh0001   RUNNING               OK       -                    us-east-1   m5zn.metal   203.0.113.7   4m12s',
+    'metal-2   w-2               STARTING -> RUNNING   OK       TlsEstablished 3/6   us-east-1   -            -             4m12s',
+    'metal-3   w-3               RUNNING -> STOPPED    OK       -                    us-east-1   m5zn.metal   203.0.113.7   4m12s',
   ])
 })
 
@@ -41,7 +41,7 @@ it.each(['STOPPED', 'TERMINATED'] as const)('shows no address of a worker that i
 it('colors a status without moving the columns', () => {
   const colors = picocolors.createColors(true)
   const [, row] = tableLines(workerColumns(START_MS, colors), [aRunningWorker()])
-  expect(row).toContain('\u001b[32mRUNNING\u001b[39m   -')
+  expect(row).toContain('\u001b[32mRUNNING\u001b[39m   \u001b[32mOK\u001b[39m       -')
 })
 
 it('shows the desired status only where it differs', () => {

@@ -3,6 +3,7 @@ import { NOT_DECIDED_YET } from '@lcm/domain/next-step'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot-stages'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, holds, type Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next-step'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -81,6 +82,11 @@ export const workerColumns = (nowMs: number, colors: Colors): readonly Column<Wo
   { title: 'NAME', text: worker => worker.name },
   { title: 'ID', text: worker => worker.id },
   { title: 'STATUS', text: statusOf, paint: (text, worker) => statusColor(worker.status, colors)(text) },
+  {
+    title: 'HEALTH',
+    text: worker => workerHealth(worker).status,
+    paint: (text, worker) => statusColor(workerHealth(worker).status, colors)(text),
+  },
   { title: 'STAGE', text: stageOf },
   { title: 'REGION', text: worker => worker.aws_region },
   { title: 'TYPE', text: worker => worker.instance_type ?? '' },

@@ -31,9 +31,9 @@ export async function listSessions(
   api: Api,
   { query, actor }: Request<object, QueryOf<'listSessions'>, unknown>,
 ): Promise<AnswerOf<'listSessions'>> {
-  const { status, worker_id, definition, include_finished } = query
+  const { status, health, worker_id, definition, include_finished } = query
   const owner = mayView(actor, '') ? query.owner : actor.id
-  const given = Object.entries({ status, worker_id, definition, owner }).flatMap(([name, value]) =>
+  const given = Object.entries({ status, health, worker_id, definition, owner }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value]],
   )
   const where = Object.fromEntries(given)

@@ -176,4 +176,8 @@ it('marks a session that waits beyond its start as DOWN, once', async () => {
   })
   const { items } = (await course.send('GET', `lablet-sessions/${id}/decisions`)).json
   expect(items).toMatchObject([{ action: 'health_down', because: { code: 'waiting_for_placement' } }])
+  const found = async (path: string) => (await course.send('GET', path)).json.items.length
+  expect(await found('lablet-sessions?health=DOWN')).toBe(1)
+  expect([await found('lablet-sessions?health=OK'), await found('workers?health=DOWN')]).toEqual([0, 0])
+  expect(await found('workers?health=OK')).toBe(1)
 })

@@ -66,11 +66,12 @@ const openSampleJsonOf = (sample: Sample | undefined) =>
   sample === undefined ? WITHOUT_SAMPLE : openJsonOfSample(sample)
 
 function filterOf(query: QueryOf<'listWorkers'>): Omit<Query, 'limit' | 'after'> {
-  const { status, desired_status, region, template, q, label } = query
+  const { status, desired_status, health, region, template, q, label } = query
   const [labelName, ...labelValue] = label?.split('=') ?? []
   const where = Object.entries({
     status,
     desired_status,
+    health,
     aws_region: region,
     template_name: template,
     [`label:${labelName}`]: label === undefined ? undefined : labelValue.join('='),

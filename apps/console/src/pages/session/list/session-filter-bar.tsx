@@ -1,7 +1,7 @@
 import { mayView } from '@lcm/contract/route-spec'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
-import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/list/filter-controls.tsx'
+import { HealthPick, optionOf, Pick, SearchField, StatusChips } from '../../../parts/list/filter-controls.tsx'
 import { useFilterChange } from '../../../parts/list/use-filter-change.ts'
 import { filterOf, type SessionFilter, sessionsHash } from './session-filter.ts'
 
@@ -26,6 +26,7 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
       />
       <span class="filters-end">
         <MineChip filter={filter} />
+        <HealthPick chosen={filter.health} onPick={health => change({ health })} />
         <Pick
           label="Definition"
           any="Any definition"

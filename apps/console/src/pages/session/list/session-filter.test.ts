@@ -12,6 +12,7 @@ it('keeps a filter through a round trip', () => {
   const filter = {
     statuses: ['PENDING', 'RUNNING'],
     isMine: true,
+    health: 'DEGRADED',
     definition: 'two-routers',
     text: 'a&b=c #1',
     range: '7d',
@@ -42,7 +43,9 @@ it('finds a session by id, definition, user, reservation and worker', () => {
   expect(['LS-77', 'two-r', ' ann ', 'r-9', 'metal', 'token:'].map(text => found({ text }))).toEqual(
     Array(6).fill(true),
   )
-  expect([found({ text: 'other' }), found({ definition: 'one-router' })]).toEqual([false, false])
+  expect([found({ text: 'other' }), found({ definition: 'one-router' }), found({ health: 'DOWN' })]).toEqual(
+    Array(3).fill(false),
+  )
   expect(found({ isMine: true, definition: 'two-routers' })).toBe(true)
   expect(matches(session, { ...NO_FILTER, isMine: true }, { me: 'token:2', workerName: id => id })).toBe(false)
 })

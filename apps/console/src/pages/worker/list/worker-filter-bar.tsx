@@ -1,5 +1,5 @@
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
-import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/list/filter-controls.tsx'
+import { HealthPick, optionOf, Pick, SearchField, StatusChips } from '../../../parts/list/filter-controls.tsx'
 import { useFilterChange } from '../../../parts/list/use-filter-change.ts'
 import type { FleetSummary } from '../../../state/fleet-summary.ts'
 import { choicesOf, filterOf, type WorkerFilter, workersHash } from './worker-filter.ts'
@@ -24,6 +24,7 @@ export function WorkerFilterBar({ filter, summary, workers }: WorkerFilterBarPro
         onChoose={next => change(({ statuses }) => ({ statuses: next(statuses) }))}
       />
       <div class="narrowing">
+        <HealthPick chosen={filter.health} onPick={health => change({ health })} />
         <Pick
           label="Region"
           any="All regions"

@@ -20,6 +20,7 @@ it('keeps a filter through a round trip', () => {
   const filter: WorkerFilter = {
     statuses: ['RUNNING', 'FAILED'],
     text: 'a&b=c #1',
+    health: 'DOWN',
     region: 'eu-west-1',
     template: 'metal',
     sort: { by: 'cpu', isDescending: true },
@@ -57,6 +58,11 @@ it('finds by name, id, machine and address', () => {
 it('narrows to a region and a template', () => {
   expect(shown({ region: 'eu-west-1' })).toEqual(['w-2'])
   expect(shown({ template: 'small', region: 'us-east-1' })).toEqual(['w-3'])
+})
+
+it('narrows to a health', () => {
+  expect(shown({ health: 'DOWN' })).toEqual(['w-1'])
+  expect(shown({ health: 'OK' })).toEqual(['w-2'])
 })
 
 it('offers existing values and the selected one', () => {
