@@ -19,6 +19,7 @@ const parse = (body: unknown): Note => {
 const NOTES: Kind<Note> = { name: 'note', parse, announced: true }
 const folder = () => mkdtempSync(join(tmpdir(), 'lcm-backup-'))
 const NOW_MS = Date.UTC(2026, 11, 1)
+const BLOB = Buffer.alloc(1_500_000, 'x')
 const KEY = Buffer.from('the secret key of this fleet')
 
 async function write(store: Store, count: number): Promise<void> {
@@ -37,6 +38,7 @@ async function aBackup(count = 50): Promise<string> {
   const at = folder()
   const store = openSqliteStore(join(at, 'lcm.sqlite'))
   await write(store, count)
+  await store.blobs.write('blob', BLOB)
   await store.backup?.(join(at, 'copy'))
   await store.close()
   packBackup(join(at, 'copy'), new Map([['secret-key', KEY]]))
@@ -51,6 +53,7 @@ it('restores the store with all its parts', async () => {
   expect(statSync(restored).mode & 0o777).toBe(0o600)
   const store = openSqliteStore(restored)
   expect(await store.collection(NOTES).list({ limit: 100 })).toHaveLength(50)
+  expect(Buffer.from((await store.blobs.read('blob')) ?? []).equals(BLOB)).toBe(true)
   await store.close()
   expect(readFileSync(restored).includes(KEY)).toBe(false)
 })

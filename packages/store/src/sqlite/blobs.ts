@@ -3,7 +3,10 @@ import { chunksOf, digestOf } from '../blob-chunks.ts'
 import type { Blobs } from '../store.ts'
 import type { GroupCommit } from './group-commit.ts'
 
-/** Each chunk has a commit of its own, so that other writes run in between; the last one makes the blob readable. */
+/**
+ * Each chunk has a commit of its own, and no two chunks share one, so that other writes wait for one chunk at most. The last chunk
+ * makes the blob readable.
+ */
 export function sqliteBlobs(db: DatabaseSyncInstance, batch: GroupCommit): Blobs {
   const head = db.prepare('SELECT sha256 FROM blobs WHERE id = ?')
   const addHead = db.prepare('INSERT INTO blobs (id, sha256, bytes) VALUES (?, ?, ?)')
@@ -18,14 +21,20 @@ export function sqliteBlobs(db: DatabaseSyncInstance, batch: GroupCommit): Blobs
     const row = head.get(id)
     return row === undefined ? null : String(row.sha256)
   }
+  let previous: Promise<unknown> = Promise.resolve()
+  function commitChunk<T>(work: () => T): Promise<T> {
+    const mine = previous.then(() => batch.commit(work))
+    previous = mine.catch(() => undefined)
+    return mine
+  }
   return {
     async write(id, content) {
       const sha256 = digestOf(content)
       const known = digestIn(id)
       if (known !== null) return known === sha256
       const all = chunksOf(content)
-      for (const [n, chunk] of all.slice(0, -1).entries()) await batch.commit(() => addChunk.run(id, sha256, n, chunk))
-      return batch.commit(() => {
+      for (const [n, chunk] of all.slice(0, -1).entries()) await commitChunk(() => addChunk.run(id, sha256, n, chunk))
+      return commitChunk(() => {
         const other = digestIn(id)
         if (other === null) {
           addChunk.run(id, sha256, all.length - 1, all.at(-1) ?? content)
