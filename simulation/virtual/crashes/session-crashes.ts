@@ -73,7 +73,7 @@ export const SESSION_PATHS: readonly SessionPath[] = [
   {
     name: 'a worker is lost',
     machines: 2,
-    labs: 2,
+    labs: 3,
     isLong: true,
     async walk({ operator, manual, learner, world }) {
       const { id: worker } = await operator.createAndRun('metal-1')
@@ -83,8 +83,22 @@ export const SESSION_PATHS: readonly SessionPath[] = [
       const later = await learner.book('two', { start, duration_minutes: 5 })
       await learner.until(later.id, 'SCHEDULED')
       manual.terminate(await manual.machineOf(worker))
-      await learner.until(id, 'TERMINATED')
+      await learner.until(id, 'ARCHIVED', 90 * MINUTE_MS)
       await learner.until(later.id, 'ARCHIVED', 90 * MINUTE_MS)
+    },
+  },
+  {
+    name: 'move by hand',
+    machines: 2,
+    labs: 2,
+    async walk({ world, operator, learner }) {
+      await operator.createAndRun('metal-1')
+      await operator.createAndRun('metal-2')
+      const { id } = await learner.book('two', { duration_minutes: 12 })
+      await learner.until(id, 'RUNNING')
+      await world.client.call('moveSession', { params: { id }, body: {} })
+      await learner.until(id, 'RUNNING')
+      await learner.until(id, 'ARCHIVED')
     },
   },
 ]
