@@ -23,24 +23,32 @@ async function inSession(seed: number, { workers = ['metal-1', 'metal-2'], minut
 }
 
 describe('a session whose machine is terminated', () => {
-  it.each(['by AWS', 'by an operator'])('%s runs elsewhere for the rest of its timeslot, with the same id', async by => {
-    const { world, operator, manual, learner, id, running, worker, other, machine, health, labsOn, over } =
-      await inSession(341)
-    if (by === 'by AWS') manual.terminate(machine)
-    else await operator.terminate(worker, { force: true })
-    await learner.until(id, 'SCHEDULED', 15 * MINUTE_MS)
-    expect(await world.session(id)).toMatchObject({ worker_id: other, access: [], pipeline: null, conditions: [] })
-    expect(await health()).toBe('DOWN')
-    const again = await learner.until(id, 'RUNNING', 10 * MINUTE_MS)
-    expect(again).toMatchObject({ worker_id: other, timeslot: running.timeslot, last_error: null, waiting_reason: null })
-    expect(await health()).toBe('OK')
-    const { https_endpoint } = await world.worker(other)
-    expect(new Set(again.access.map(({ host }) => host))).toEqual(new Set([new URL(https_endpoint ?? '').hostname]))
-    expect(world.sessions.existingLabs()).toHaveLength(1)
-    expect(labsOn(await manual.machineOf(other))).toHaveLength(1)
-    await learner.until(id, 'ARCHIVED', 2 * HOUR_MS)
-    await over()
-  })
+  it.each(['by AWS', 'by an operator'])(
+    '%s runs elsewhere for the rest of its timeslot, with the same id',
+    async by => {
+      const { world, operator, manual, learner, id, running, worker, other, machine, health, labsOn, over } =
+        await inSession(341)
+      if (by === 'by AWS') manual.terminate(machine)
+      else await operator.terminate(worker, { force: true })
+      await learner.until(id, 'SCHEDULED', 15 * MINUTE_MS)
+      expect(await world.session(id)).toMatchObject({ worker_id: other, access: [], pipeline: null, conditions: [] })
+      expect(await health()).toBe('DOWN')
+      const again = await learner.until(id, 'RUNNING', 10 * MINUTE_MS)
+      expect(again).toMatchObject({
+        worker_id: other,
+        timeslot: running.timeslot,
+        last_error: null,
+        waiting_reason: null,
+      })
+      expect(await health()).toBe('OK')
+      const { https_endpoint } = await world.worker(other)
+      expect(new Set(again.access.map(({ host }) => host))).toEqual(new Set([new URL(https_endpoint ?? '').hostname]))
+      expect(world.sessions.existingLabs()).toHaveLength(1)
+      expect(labsOn(await manual.machineOf(other))).toHaveLength(1)
+      await learner.until(id, 'ARCHIVED', 2 * HOUR_MS)
+      await over()
+    },
+  )
 
   it('waits for a worker that is bought for it, and runs there', async () => {
     const { world, manual, learner, id, machine, over } = await inSession(342, { workers: ['metal-1'] })
