@@ -37,6 +37,8 @@ const lcm = await runningLcm(19_457, { args: ['--speed', String(SPEED)] })
 const { client } = lcm
 const session = (id: string) => client.call('getSession', { params: { id } })
 const worker = (id: string) => client.call('getWorker', { params: { id } })
+/** The client of CML has deadlines of its own. */
+const { signal } = new AbortController()
 const typed = (id: string) => `description work of ${id}`
 
 /** Every session of the class, once all are as asked. */
@@ -69,7 +71,6 @@ async function type(one: LabletSession): Promise<void> {
 async function hasWork(one: LabletSession): Promise<boolean> {
   const { lab_id, login, machine } = await labOf(one)
   const { certificate_sha256 } = (await worker(one.worker_id ?? '')).cml
-  const signal = AbortSignal.timeout(60_000)
   const at = { ...login, certificate_sha256 }
   const node = (await labs.nodes(at, lab_id, signal)).find(({ label }) => label === NODE)
   if (node === undefined) throw new Error(`the lab ${lab_id} on ${machine} has no ${NODE}`)
