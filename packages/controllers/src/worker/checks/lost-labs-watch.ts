@@ -27,11 +27,11 @@ export function lostLabsWatch({ cml, clock, onLost }: LostLabsParts): LostLabsWa
   async function findLost(worker: Worker, login: CmlLogin, nodes: number, signal: AbortSignal): Promise<void> {
     const { is_collected, events } = await cml.activity(login, signal)
     if (!is_collected) return
-    const { labs, bootedAt } = labsUp(events, worker.cml.restarted_at)
+    const { labs, startedAt } = labsUp(events, worker.cml.restarted_at)
     // A lab that was started between the two requests is not lost.
     const { running_nodes } = await cml.stats(login, signal)
     const running = Math.max(nodes, running_nodes ?? nodes)
-    const upUntil = last.get(worker.id)?.at ?? bootedAt
+    const upUntil = last.get(worker.id)?.at ?? startedAt
     if (upUntil === null || labs <= running) return
     onLost(worker, { upUntil, because: reason('labs_lost', { labs, running_nodes: running }) })
   }
@@ -40,10 +40,10 @@ export function lostLabsWatch({ cml, clock, onLost }: LostLabsParts): LostLabsWa
     async saw(worker, login, nodes, signal) {
       if (nodes === null) return
       const before = last.get(worker.id)
-      // A new leader does not know how many there were.
-      const mayBeLost = before === undefined ? Object.keys(worker.reservations).length > 0 : nodes < before.nodes
+      // A new leader does not know how many there were, and between two numbers they may have come and gone.
+      const mayBeLost = before === undefined || nodes === 0 || nodes < before.nodes
       try {
-        if (mayBeLost) await findLost(worker, login, nodes, signal)
+        if (mayBeLost && Object.keys(worker.reservations).length > 0) await findLost(worker, login, nodes, signal)
       } catch (error) {
         if (!(error instanceof CloudError)) throw error
         // Telemetry that is refused stays refused; one that did not answer is asked again with the next number.

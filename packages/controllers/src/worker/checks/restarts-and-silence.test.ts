@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { afterOutage } from '@lcm/cloud-sim/cml/labs/lab-element-states'
 import { stopNodes } from '@lcm/cloud-sim/cml/labs/lab-power'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import { simCmlLabs } from '@lcm/cloud-sim/in-process/cml-labs'
@@ -88,7 +89,8 @@ beforeEach(async () => {
   const conditions = withBoot([], bootReached('READY'), fleet.clock.now())
   const now = toInstant(fleet.clock.now())
   const times = { created_at: now, updated_at: now, entered_status_at: now }
-  await fleet.plane.put('workers', await fleet.workerOn(machine, { conditions, ...times }))
+  const reservations = { 'ls-1': aReservation() }
+  await fleet.plane.put('workers', await fleet.workerOn(machine, { conditions, reservations, ...times }))
   controller = begin('one')
   await runFor(5 * MINUTE_MS)
   expect(await worker()).toMatchObject({ service_status: 'AVAILABLE', cml: { restarted_at: null, up_until: null } })
@@ -151,9 +153,24 @@ describe('a restart of the machine', () => {
     fleet.model.ec2.rebootInstances(REGION, { ids: [machine.instance_id] })
     await runFor(20 * MINUTE_MS)
     begin('two')
-    await fleet.plane.edit('workers', 'w-1', { reservations: { 'ls-1': aReservation() } })
     await runFor(2 * MINUTE_MS)
     expect(toMs((await restarted()) ?? '')).toBeGreaterThan(startMs)
+  })
+
+  it('follows another one within a minute', async () => {
+    const lab = await runningLab()
+    for (let n = 0; n < 2; n += 1) {
+      const before = await restarted()
+      // Too short for any check: its labs are down at once, and its CML answers.
+      fleet.model.cml.act(machine.instance_id, context => ({
+        status: 204,
+        change: { labs: context.labs.map(each => afterOutage(each, fleet.clock.now())) },
+      }))
+      await runFor(70_000)
+      expect([n, await restarted()]).not.toEqual([n, before])
+      await labs().start(await login(), lab, never)
+      await runFor(30_000)
+    }
   })
 
   it('is not assumed when a person stops their lab, as a whole or node by node', async () => {

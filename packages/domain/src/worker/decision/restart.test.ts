@@ -83,7 +83,8 @@ describe('labs that are up by the telemetry', () => {
     ],
     ['without the lab that was stopped', [event('boot_node', 'a', 1), event('stop_lab', 'a', 2)], 0],
     ['that was started again', [event('stop_lab', 'a', 1), event('boot_node', 'a', 2)], 1],
-    ['whose node has not booted', [event('start_node', 'a', 1)], 0],
+    ['whose node has started', [event('start_node', 'a', 1)], 1],
+    ['whose node waits in the queue', [event('queue_node', 'a', 1)], 0],
     ['without events of before', [event('boot_node', 'a', -1)], 0],
     ['without other events', [{ ...event('user_activity', 'a', 1), lab_id: null }], 0],
     ['without an event that has no time', [{ ...event('boot_node', 'a', 1), at: 'soon' }], 0],
@@ -91,7 +92,10 @@ describe('labs that are up by the telemetry', () => {
     expect(labsUp(events, at(0)).labs).toBe(labs)
   })
 
-  it('have the time of their last boot', () => {
-    expect(labsUp([event('boot_node', 'a', 3), event('boot_node', 'b', 2)], null)).toEqual({ labs: 2, bootedAt: at(3) })
+  it('have the time of their last start', () => {
+    expect(labsUp([event('boot_node', 'a', 3), event('boot_node', 'b', 2)], null)).toEqual({
+      labs: 2,
+      startedAt: at(3),
+    })
   })
 })

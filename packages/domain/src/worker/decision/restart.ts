@@ -54,12 +54,12 @@ interface NodeEvent {
 
 interface LabsUp {
   readonly labs: number
-  /** When the last of their nodes booted. */
-  readonly bootedAt: Instant | null
+  /** When the last of their nodes started or booted. */
+  readonly startedAt: Instant | null
 }
 
 /**
- * The labs that telemetry shows as up: a node of theirs booted after `since` and was not stopped. A restart stops nodes without an
+ * The labs that telemetry shows as up: a node of theirs started after `since` and was not stopped. A restart stops nodes without an
  * event.
  */
 export function labsUp(events: readonly NodeEvent[], since: Instant | null): LabsUp {
@@ -70,12 +70,12 @@ export function labsUp(events: readonly NodeEvent[], since: Instant | null): Lab
     const nodes = up.get(lab_id) ?? new Map<string, Instant>()
     up.set(lab_id, nodes)
     if (category === 'stop_lab') nodes.clear()
-    else if (category === 'boot_node') nodes.set(node_id ?? '', moment)
+    else if (category === 'start_node' || category === 'boot_node') nodes.set(node_id ?? '', moment)
     else if (category === 'stop_node' || category === 'wipe_node') nodes.delete(node_id ?? '')
   }
   const moments = [...up.values()].flatMap(nodes => [...nodes.values()])
   return {
     labs: [...up.values()].filter(nodes => nodes.size > 0).length,
-    bootedAt: moments.reduce<Instant | null>((a, b) => (a === null || b > a ? b : a), null),
+    startedAt: moments.reduce<Instant | null>((a, b) => (a === null || b > a ? b : a), null),
   }
 }
