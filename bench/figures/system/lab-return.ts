@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import type { LabletSession as SessionView } from '@lcm/domain/session/lablet-session'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { systemClock } from '@lcm/runtime/clock'
 import { runningLcm, until } from '../../product/lcm-up-process.ts'
 import { cdfChart } from '../../report/cdf-chart.ts'
@@ -31,16 +31,16 @@ const { client } = lcm
 const topology = readFileSync(new URL('../../../examples/labs/two-routers.yaml', import.meta.url), 'utf8')
 await client.call('createDefinition', { body: { name: 'lab-return', topology } })
 
-const session = (id: string): Promise<SessionView> => client.call('getSession', { params: { id } })
-const isFine = ({ status, health }: SessionView): boolean => status === 'RUNNING' && health.status === 'OK'
+const session = (id: string): Promise<LabletSession> => client.call('getSession', { params: { id } })
+const isFine = ({ status, health }: LabletSession): boolean => status === 'RUNNING' && health.status === 'OK'
 const sim = async (path: string, method: string, body: object = {}): Promise<void> => {
   const headers = { 'content-type': 'application/json' }
   const answer = await fetch(`${lcm.simulator}${path}`, { method, headers, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
 }
 
-async function booked(): Promise<SessionView> {
-  const { id } = await client.call('createSession', { body: { definition: 'lab-return', duration_minutes: 240 } })
+async function booked(): Promise<LabletSession> {
+  const { id } = await client.call('createSession', { body: { definition: 'lab-return', duration_minutes: 60 } })
   return until('a session in use', async () => session(id).then(each => (isFine(each) ? each : null)), {
     withinMs: LIMIT_MS,
   })
@@ -53,10 +53,11 @@ async function answers(id: string): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ host: line.host, port: line.port })
     const end = (isAnswer: boolean) => {
+      cancel()
       socket.destroy()
       resolve(isAnswer)
     }
-    socket.setTimeout(1_000, () => end(false))
+    const cancel = systemClock.after(1_000, () => end(false))
     socket.on('error', () => end(false)).on('close', () => end(false))
     socket.once('data', () => end(true))
     socket.write('\r\n')
@@ -90,8 +91,8 @@ async function returned(act: Act, id: string, returns: Returns): Promise<void> {
 }
 
 /** One learner per machine, so that the runs of different machines go on at the same time. */
-async function learners(): Promise<readonly SessionView[]> {
-  const byWorker = new Map<string, SessionView>()
+async function learners(): Promise<readonly LabletSession[]> {
+  const byWorker = new Map<string, LabletSession>()
   for (let n = 0; n < 6; n += 1) {
     const one = await booked()
     if (byWorker.has(one.worker_id ?? '')) await client.call('cancelSession', { params: { id: one.id } })
@@ -123,7 +124,7 @@ const machines = [...new Set(await Promise.all(group.map(machineOf)))]
 const all = () => Promise.all(group.map(session))
 const faults = (fail_one_in: number) =>
   Promise.all(machines.map(id => sim(`/instances/${id}/cml/faults`, 'PATCH', { fail_one_in })))
-async function timeUntil(what: string, is: (each: SessionView) => boolean): Promise<number> {
+async function timeUntil(what: string, is: (each: LabletSession) => boolean): Promise<number> {
   const startedMs = systemClock.monotonic()
   await until(what, async () => ((await all()).every(is) ? true : null), { everyMs: 100, withinMs: LIMIT_MS })
   return systemClock.monotonic() - startedMs
