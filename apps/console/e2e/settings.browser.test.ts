@@ -68,6 +68,35 @@ describe('settings', () => {
   })
 })
 
+describe('notification targets', () => {
+  it('are created, tested with the real outcome, and deleted', async () => {
+    const { page } = await open({ at: '#/settings' })
+    await page.getByRole('button', { name: 'Create target' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('settings-e2e')
+    await dialog.getByLabel('URL').fill('http://127.0.0.1:9/a-secret-path')
+    await dialog.getByLabel('Lowest severity').selectOption('critical')
+    expect(await seriousViolations(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Create target' }).click()
+    const row = page.locator('.token', { hasText: 'settings-e2e' })
+    await row.getByText('127.0.0.1:9').waitFor()
+    await row.getByText('Critical only').waitFor()
+    await row.getByRole('button', { name: 'Test' }).click()
+    await page.getByText('settings-e2e did not accept the test message').waitFor()
+    await row.getByText(/^Failed: /).waitFor()
+    await row.scrollIntoViewIfNeeded()
+    await screenshot(page, 'settings-targets-light')
+    await page.setViewportSize(PHONE)
+    await row.scrollIntoViewIfNeeded()
+    await screenshot(page, 'settings-targets-phone-light')
+    expect(await page.content()).not.toContain('a-secret-path')
+    await row.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('textbox').fill('settings-e2e')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await row.waitFor({ state: 'detached' })
+  })
+})
+
 describe('tokens', () => {
   it('are created with a secret that is shown once, and revoked', async () => {
     const { page } = await open({ at: '#/settings' })

@@ -5,6 +5,7 @@ import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { isAllowed } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
+import { NotificationsCard } from './notifications-card.tsx'
 import { SETTING_GROUPS, type SettingGroup } from './setting-docs.ts'
 import { SettingRow } from './setting-row.tsx'
 import { TokensCard } from './tokens-card.tsx'
@@ -54,6 +55,7 @@ export function SettingsPage(_: { query: Query }) {
             onRefused={read.reload}
           />
         ))}
+      {isAllowed(state.info.value, 'listNotificationTargets') && <NotificationsCard />}
       {isAllowed(state.info.value, 'listTokens') && <TokensCard />}
     </section>
   )
