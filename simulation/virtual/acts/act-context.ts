@@ -1,3 +1,4 @@
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type Learners, learnersOf } from '../people/learner-requests.ts'
 import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
@@ -38,6 +39,15 @@ export function pick<T>(items: readonly T[], share: number): T {
   if (item === undefined) throw new Error('nothing to choose from')
   return item
 }
+
+/** Sessions that have not ended. */
+export const openSessions = (
+  { sessions }: World,
+  isMeant: (session: LabletSession) => boolean = () => true,
+): readonly LabletSession[] =>
+  [...sessions.sessions.values()].filter(session => !isFinal(session.status) && isMeant(session))
+
+export const isUp = ({ status }: LabletSession): boolean => status === 'READY' || status === 'RUNNING'
 
 /** In order of creation, so that a share picks the same worker for as long as it exists. */
 export const living = ({ world }: Pick<ActContext, 'world'>): readonly Worker[] =>

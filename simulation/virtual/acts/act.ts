@@ -22,6 +22,9 @@ export const FLEET_ACTS = {
   'rotate the secret key': 0,
   approve: 0,
   'limit bookings': 0,
+  'move a session': 0,
+  'change save settings': 0,
+  'switch saves on or off': 0,
 } as const
 
 /** Acts of learners on the API and on CML servers. */
@@ -40,6 +43,8 @@ export const LEARNER_ACTS = {
   'stop a node by hand': 0,
   'start a node by hand': 0,
   'change a configuration': 0,
+  'save a session': 0,
+  'resume a save': 0,
 } as const
 
 /** What people and attackers do to get access, and operators to end it. Weight 0: only in stories. */

@@ -2,7 +2,7 @@ import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import { METAL } from '../world/control-plane.ts'
 import { CML_LOGIN, LICENSE } from '../world/planted-secrets.ts'
 import type { Act, FLEET_ACTS } from './act.ts'
-import { type ActContext, living, type Perform, pick } from './act-context.ts'
+import { type ActContext, isUp, living, openSessions, type Perform, pick } from './act-context.ts'
 
 const HOUR_MS = 3_600_000
 const idOf = (context: ActContext, { target }: Act): string => pick(living(context), target).id
@@ -69,6 +69,16 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   },
   'edit a definition': ({ learner }, act) => learner.edit(act.target, act.amount),
   'limit bookings': ({ operator }) => operator.set({ quota_user_live_sessions: 2, quota_user_future_sessions: 3 }),
+  'move a session': ({ world }, { target }) =>
+    world.client.call('moveSession', { params: { id: pick(openSessions(world, isUp), target).id }, body: {} }),
+  'change save settings': ({ operator }, { target, amount }) =>
+    operator.set({
+      save_interval_minutes: 2 + Math.floor(target * 20),
+      saves_kept: 1 + Math.floor(amount * 4),
+      save_retention_days: 1 + Math.floor(amount * 30),
+    }),
+  'switch saves on or off': ({ learner }, { target, amount }) =>
+    learner.change(target, { saves_enabled: amount < 0.5 }),
   'change settings': ({ operator, size }, { target, amount }) =>
     operator.set({
       idle_timeout_seconds: 900 + Math.floor(amount * 3_600),

@@ -1,16 +1,11 @@
-import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { LAB_NAMES } from '../people/learner-requests.ts'
 import { LEARNER_NAMES } from '../world/control-plane.ts'
 import type { Act, LEARNER_ACTS } from './act.ts'
-import { type ActContext, machineOf, type Perform, pick } from './act-context.ts'
+import { type ActContext, isUp, machineOf, openSessions, type Perform, pick } from './act-context.ts'
 
 const MINUTE_MS = 60_000
 
-const open = (
-  { world }: ActContext,
-  isMeant: (session: LabletSession) => boolean = () => true,
-): readonly LabletSession[] =>
-  [...world.sessions.sessions.values()].filter(session => !isFinal(session.status) && isMeant(session))
+const open = ({ world }: Pick<ActContext, 'world'>) => openSessions(world)
 
 /** Changes the lab of an open session on its CML server. */
 function onLab({ world }: ActContext, { target }: Act, change: (machine: string, lab: string) => void): void {
@@ -41,18 +36,21 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
       params: { id: pick(open({ world, ...context }), target).id },
       body: { minutes: 1 + Math.floor(amount * 20) },
     }),
-  'requeue a session': ({ world, ...context }, { target }) =>
+  'requeue a session': ({ world }, { target }) =>
     world.client.call('requeueSession', {
       params: {
         id: pick(
-          open({ world, ...context }, ({ status }) => status === 'SCHEDULED'),
+          openSessions(world, ({ status }) => status === 'SCHEDULED'),
           target,
         ).id,
       },
       body: {},
     }),
-  'retry a session': ({ world, ...context }, { target }) =>
-    world.client.call('retrySession', { params: { id: pick(open({ world, ...context }), target).id }, body: {} }),
+  'retry a session'(context, { target }) {
+    const { id } = pick(open(context), target)
+    context.manual.doubtStop(id)
+    return context.world.client.call('retrySession', { params: { id }, body: {} })
+  },
   'stop a lab by hand': (context, act) => onLab(context, act, context.manual.stopLab),
   'start a lab by hand': (context, act) => onLab(context, act, context.manual.startLab),
   'stop a node by hand': (context, act) =>
@@ -61,6 +59,13 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
     onLab(context, act, (machine, lab) => context.manual.setNode(machine, lab, act.amount, 'start')),
   'change a configuration': (context, act) =>
     onLab(context, act, (machine, lab) => context.manual.type(machine, lab, act.amount, `description ${act.target}`)),
+  'save a session': ({ world }, { target }) =>
+    world.client.call('saveSession', { params: { id: pick(openSessions(world, isUp), target).id }, body: {} }),
+  async 'resume a save'({ world, learner }, { target, amount }) {
+    const owner = pick(LEARNER_NAMES, amount)
+    const { items } = await world.learner(owner).call('listSaves', { query: {} })
+    return learner.resume(pick(items, target).id, 5 + Math.floor(amount * 50), owner)
+  },
   'use a server': (context, act) => context.manual.useServer(machineOf(context, act)),
   async 'act on a foreign session'({ world, ...context }, { target, amount }) {
     const session = pick(open({ world, ...context }), target)

@@ -19,6 +19,8 @@ export interface SettingsHistory {
   record(patch: SettingsPatch): (outcome: 'accepted' | 'refused' | 'unknown') => void
   /** The smallest value that may have been in effect then or shortly before. */
   minimumAt(name: NumericSetting, atMs: number): number
+  /** The smallest value that may have been in effect since then. */
+  smallestSince(name: 'saves_kept', fromMs: number): number
   /** The largest limit that may have been in effect since then. There is none until one is set. */
   largestLimitSince(name: QuotaSetting, fromMs: number): number
 }
@@ -42,6 +44,10 @@ export function settingsHistory(now: () => number): SettingsHistory {
     },
     minimumAt(name, atMs) {
       const possible = periods.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
+      return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
+    },
+    smallestSince(name, fromMs) {
+      const possible = periods.filter(({ untilMs }) => untilMs >= fromMs)
       return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
     },
     largestLimitSince(name, fromMs) {

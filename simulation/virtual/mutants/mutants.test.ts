@@ -5,6 +5,7 @@ import { runZombie } from '../crashes/zombie-controller.ts'
 import type { Defects } from '../world/world.ts'
 import { failureWithout, hunt } from './hunt.ts'
 import { MUTANTS } from './mutants.ts'
+import { promiseMutants } from './promise-mutants.ts'
 
 /** Mutants found in less than a second each. `npm run sim -- --mutants` hunts all of them. */
 const QUICK = [
@@ -35,6 +36,7 @@ const QUICK = [
   'approval ignored',
   'pin renewed on any certificate',
   'bookings in progress not counted',
+  ...promiseMutants.map(({ name }) => name),
 ]
 /** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */
 const FAULTY_STORIES = [

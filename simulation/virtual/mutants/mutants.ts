@@ -1,5 +1,6 @@
 import { apiMutants } from './api-mutants.ts'
 import type { Mutant } from './mutant.ts'
+import { promiseMutants } from './promise-mutants.ts'
 import { quotaMutants } from './quota-mutants.ts'
 import { ruleMutants } from './report-and-record-mutants.ts'
 import { sessionMutants } from './session-mutants.ts'
@@ -14,4 +15,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ruleMutants,
   ...trustMutants,
   ...quotaMutants,
+  ...promiseMutants,
 ]

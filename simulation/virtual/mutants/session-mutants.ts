@@ -70,7 +70,7 @@ export const sessionMutants: readonly Mutant[] = [
   {
     name: 'machine restart not noticed',
     breaks: 'a lab that stopped with its machine is not restarted, and no condition reports it',
-    caughtBy: /stays stopped although its machine was restarted/,
+    caughtBy: /stays stopped although its machine runs/,
     acts: [at(0, 'create'), at(15, 'book', { amount: 0.45 }), at(20, 'stop a machine')],
     defects: () => ({
       requests: (dispatch, service) =>

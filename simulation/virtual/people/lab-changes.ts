@@ -19,7 +19,10 @@ export const controlOf =
   }
 
 /** Changes that the owner of a lab makes on its CML server. */
-export function labChangesOf({ cloud, ownerStops }: Pick<World, 'cloud' | 'ownerStops'>, onCml: OnCml) {
+export function labChangesOf(
+  { cloud, ownerChanges, sessions }: Pick<World, 'cloud' | 'ownerChanges' | 'sessions'>,
+  onCml: OnCml,
+) {
   const nodesOf = (machine: string, lab: string) =>
     cloud.cml.contextOf(machine)?.labs.find(({ id }) => id === lab)?.nodes ?? []
 
@@ -30,21 +33,42 @@ export function labChangesOf({ cloud, ownerStops }: Pick<World, 'cloud' | 'owner
     return node
   }
 
+  /** While LCM itself is starting a lab, it can't know that its owner stopped it. */
+  function noteStop(lab: string): void {
+    const session = sessions.sessions.get(sessions.existingLabs().find(each => each.lab === lab)?.session ?? '')
+    const steps = Object.values(session?.pipeline?.steps ?? {})
+    const isUp = session?.status === 'READY' || session?.status === 'RUNNING'
+    const isKnown = isUp && steps.every(({ status }) => status === 'completed' || status === 'skipped')
+    ownerChanges.stops.set(lab, { atMs: cloud.now(), isKnown })
+  }
+
+  function noteStart(lab: string): void {
+    ownerChanges.stops.delete(lab)
+    ownerChanges.startedMs.set(lab, cloud.now())
+  }
+
   return {
+    /** The owner requests a start from LCM, which may or may not arrive. */
+    doubtStop(session: string): void {
+      for (const { lab } of sessions.existingLabs().filter(each => each.session === session)) {
+        const stop = ownerChanges.stops.get(lab)
+        if (stop !== undefined) ownerChanges.stops.set(lab, { ...stop, isKnown: false })
+      }
+    },
     stopLab(machine: string, lab: string): void {
       asAdmin(cloud, machine, `PUT /labs/${lab}/stop`)
-      ownerStops.set(lab, cloud.now())
+      noteStop(lab)
     },
     startLab(machine: string, lab: string): void {
-      ownerStops.delete(lab)
+      noteStart(lab)
       asAdmin(cloud, machine, `PUT /labs/${lab}/start`)
     },
     /** Stops or starts one node. The owner stopped the whole lab when no other node runs. */
     setNode(machine: string, lab: string, share: number, state: 'start' | 'stop'): void {
       asAdmin(cloud, machine, `PUT /labs/${lab}/nodes/${nodeOf(machine, lab, share).id}/state/${state}`)
       const isStopped = nodesOf(machine, lab).every(({ timeline }) => !isUp(timeline.at(-1)?.state ?? 'STOPPED'))
-      if (!isStopped) ownerStops.delete(lab)
-      else if (!ownerStops.has(lab)) ownerStops.set(lab, cloud.now())
+      if (!isStopped) noteStart(lab)
+      else if (!ownerChanges.stops.has(lab)) noteStop(lab)
     },
     /** Types a line on the console of a node. */
     type: (machine: string, lab: string, share: number, line: string) =>

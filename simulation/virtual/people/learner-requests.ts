@@ -29,20 +29,29 @@ export function learnersOf({ client, learner, sessions: { sessions }, session, u
     (by === undefined ? client : learner(by)).call('createSession', {
       body: { definition, duration_minutes: 30, ...more },
     })
+  const named = (target: number): LabName => LAB_NAMES[Math.floor(target * LAB_NAMES.length)] ?? 'one'
+
+  /** Changes the newest version of a definition. */
+  async function change(target: number, body: BodyInput<'putDefinition'>): Promise<void> {
+    const { items } = await client.call('listDefinitions', { query: { name: named(target), status: 'ACTIVE' } })
+    await client.call('putDefinition', { params: { id: items.at(-1)?.id ?? '' }, body })
+  }
+
   return {
+    change,
     async define(more: Partial<BodyInput<'createDefinition'>> = {}): Promise<void> {
       for (const [name, nodes] of Object.entries(LABS))
         await client.call('createDefinition', { body: { name, topology: topologyOf(nodes), ...more } })
     },
     book,
+    /** Books another session with the work of an earlier one. */
+    resume: (resume_save: string, duration_minutes: number, by: LearnerName): Promise<LabletSession> =>
+      learner(by).call('createSession', { body: { resume_save, duration_minutes } }),
     /** Edits a definition: its title, or its topology as the next version. */
     async edit(target: number, amount: number): Promise<void> {
-      const name = LAB_NAMES[Math.floor(target * LAB_NAMES.length)] ?? 'one'
-      const { items } = await client.call('listDefinitions', { query: { name, status: 'ACTIVE' } })
-      const id = items.at(-1)?.id ?? ''
-      const body =
-        amount < 0.5 ? { title: `number ${amount}` } : { topology: topologyOf(LABS[name] + (amount > 0.9 ? 1 : 0)) }
-      await client.call('putDefinition', { params: { id }, body })
+      const name = named(target)
+      const topology = topologyOf(LABS[name] + (amount > 0.9 ? 1 : 0))
+      await change(target, amount < 0.5 ? { title: `number ${amount}` } : { topology })
     },
     cancel: (id: string) => client.call('cancelSession', { params: { id } }),
     async until(id: string, status: SessionStatus, limitMs = HOUR_MS): Promise<LabletSession> {

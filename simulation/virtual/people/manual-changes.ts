@@ -27,7 +27,7 @@ function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offe
 }
 
 /** Manual changes on EC2 and CML servers, unknown to LCM. */
-export function manualChangesOf({ cloud, access, worker, noteUse, ownerStops }: World) {
+export function manualChangesOf({ cloud, access, worker, noteUse, ownerChanges, sessions }: World) {
   const named = (id: string) => ({ ids: [id] })
   const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
 
@@ -42,7 +42,7 @@ export function manualChangesOf({ cloud, access, worker, noteUse, ownerStops }: 
   return {
     machineOf,
     onCml,
-    ...labChangesOf({ cloud, ownerStops }, onCml),
+    ...labChangesOf({ cloud, ownerChanges, sessions }, onCml),
     stop: (machine: string) => cloud.ec2.stopInstances(REGION, { ...named(machine), force: false }),
     start: (machine: string) => cloud.ec2.startInstances(REGION, named(machine)),
     reboot: (machine: string) => cloud.ec2.rebootInstances(REGION, named(machine)),

@@ -38,8 +38,10 @@ import { type LogLevel, scanningLogger, withoutLeakedSecrets } from '../invarian
 import { sentSecrets } from '../invariants/secret/secret-recipients.ts'
 import { trustRecord } from '../invariants/secret/trust-record.ts'
 import { unreadableSecrets } from '../invariants/secret/unreadable-secrets.ts'
+import { keptSaves } from '../invariants/session/kept-saves.ts'
 import { labMutationMonitor } from '../invariants/session/lab-mutation-monitor.ts'
 import { type SessionInvariants, sessionInvariants } from '../invariants/session/session-invariants.ts'
+import { sessionPromises } from '../invariants/session/session-promises.ts'
 import { outageBackoff } from '../invariants/worker/outage-backoff.ts'
 import { workerInvariants } from '../invariants/worker/worker-invariants.ts'
 import { withClientRetries } from './client-retries.ts'
@@ -51,6 +53,7 @@ import { withDateHeader } from './date-header.ts'
 import { type Disturbances, disturbances } from './disturbances.ts'
 import { type EventFollower, eventFollower, followAll, hashStatuses } from './event-follower.ts'
 import { hostedProcesses } from './hosted-processes.ts'
+import { type OwnerChanges, ownerChanges } from './owner-changes.ts'
 import { CML_LOGIN } from './planted-secrets.ts'
 import { type PortCalls, portCalls } from './port-calls.ts'
 import { type SessionProcesses, sessionProcesses } from './session-controller-processes.ts'
@@ -122,8 +125,7 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   readonly sessions: SessionProcesses & SessionInvariants & Pick<EventFollower, 'sessions' | 'labs'>
   /** Number of change events so far. */
   eventCount(): number
-  /** When the owner of a lab stopped it by hand, by lab id; LCM must not start it then. */
-  readonly ownerStops: Map<string, number>
+  readonly ownerChanges: OwnerChanges
   /** Records that the CML server on that machine is used. */
   noteUse(machine: string): void
   startWorkerController(instanceId: string, aheadMs?: number): ControllerProcess
@@ -164,7 +166,7 @@ function openBase(seed: number, options: WorldOptions) {
     access: cloudAccess(),
     calls: portCalls(time),
     disturbances: disturbances(clock),
-    ownerStops: new Map<string, number>(),
+    ownerChanges: ownerChanges(),
     processes: hostedProcesses(),
     settings: mergedSettings(options.settings, defects.settings),
     faultParts: { faults, random: chance, clock },
@@ -180,7 +182,7 @@ const mergedSettings = (first: Settings = {}, second: Settings = {}): Settings =
 
 /** Opens the invariants and the monitors. */
 function openChecks(base: Base, labsCountedMs: number) {
-  const { time, cloud, store, access, following, clock, usedMs, disturbances } = base
+  const { time, cloud, store, access, following, clock, usedMs, disturbances, ownerChanges } = base
   const now = () => clock.now()
   const mutations: Mutation[] = []
   const latest = following.workers
@@ -208,7 +210,19 @@ function openChecks(base: Base, labsCountedMs: number) {
     time.history(`cloud of ${mutation.worker}`, mutation.act)
   }
   const { settings } = requested
-  const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs, settings, disturbances })
+  const saves = keptSaves({ cloud, following, settings, clock, violated })
+  const isPolledOften = base.settings.lablets?.reconcileIntervalMs === undefined
+  const promises = sessionPromises({ cloud, access, following, clock, disturbances, ownerChanges, isPolledOften })
+  const sessions = sessionInvariants({
+    cloud,
+    following,
+    clock,
+    violated,
+    labsCountedMs,
+    settings,
+    disturbances,
+    promises,
+  })
   const parts = {
     cloud,
     fleet: FLEET,
@@ -216,6 +230,7 @@ function openChecks(base: Base, labsCountedMs: number) {
     sessions: following.sessions,
     requested: requested,
     trust,
+    ownerChanges,
     now,
     violated,
   }
@@ -223,9 +238,15 @@ function openChecks(base: Base, labsCountedMs: number) {
   const monitorParts = { ...observed, decided: decisionIndex(store.journal), violated, onMutation }
   const cloudMonitor = cloudMutationMonitor(monitorParts)
   const collections = { sessions: store.collection(RESOURCES.sessions), labs: store.collection(RESOURCES.labs) }
-  const labMonitor = labMutationMonitor({ ...monitorParts, ...collections, workerOf: cloudMonitor.workerOf })
+  const labMonitor = labMutationMonitor({
+    ...monitorParts,
+    ...collections,
+    promises,
+    saves,
+    workerOf: cloudMonitor.workerOf,
+  })
   const guardSecrets = sentSecrets({ cloud, mutations, workerOf: cloudMonitor.workerOf, trust, violated })
-  return { checks, mutations, requested, trust, sessions, workerRules, cloudMonitor, labMonitor, guardSecrets }
+  return { checks, saves, mutations, requested, trust, sessions, workerRules, cloudMonitor, labMonitor, guardSecrets }
 }
 
 /** Opens the API, which can be killed, with store and coordination. */
@@ -253,16 +274,18 @@ async function openApi(base: Base, violated: (rule: string) => void, options: Wo
   const [dispatch, toAnyApi] = [routed, anyApi].map(each =>
     withDateHeader(withoutLeakedSecrets((defects.api ?? identity)(each), { controllerTokens, violated }), clock),
   ) as [Dispatch, Dispatch]
-  return { logger, local, api, apis, dispatch, toAnyApi: unreliable(toAnyApi, faultParts) }
+  // As the lablet-controller, whose reads are not audited.
+  const reader = apiClient(observer.dispatch, { token: TOKENS.lablets })
+  return { logger, local, api, apis, reader, dispatch, toAnyApi: unreliable(toAnyApi, faultParts) }
 }
 
 export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
   const base = openBase(seed, options)
   const { time, clock, cloud, access, calls, processes, following, defects, faultParts, settings } = base
   const monitors = openChecks(base, options.labsCountedMs ?? 1_000)
-  const { checks, mutations, requested, trust, sessions, workerRules, cloudMonitor, guardSecrets } = monitors
+  const { checks, saves, mutations, requested, trust, sessions, workerRules, cloudMonitor, guardSecrets } = monitors
   const { violated } = checks
-  const { logger, local, api, apis, dispatch, toAnyApi } = await openApi(base, violated, options)
+  const { logger, local, api, apis, reader, dispatch, toAnyApi } = await openApi(base, violated, options)
   const coordination = { ...local, changeKeys: (defects.changeKeys ?? identity)(local.changeKeys) }
   const userDispatch = withClientRetries(requested.record(trust.record(unreliable(dispatch, faultParts))), clock)
   const client = apiClient(userDispatch, { token: TOKENS.admin })
@@ -274,22 +297,23 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     ]),
   )
   const controllerDispatch = (by: string, service: string) =>
-    checks.fenced(by, (defects.requests ?? identity)(unreliable(dispatch, faultParts), service), service)
+    checks.fenced(by, (defects.requests ?? identity)(unreliable(saves.record(dispatch), faultParts), service), service)
   const shared = { time, coordination, settings, logger, run: processes.run, clockOf: defects.clock ?? identity }
   const elect = defects.election ?? identity
   const withBackoffCheck = outageBackoff({ cloud, now: () => clock.now(), violated })
   const labsOf = (by: string) =>
     guardSecrets(monitors.labMonitor(by, (defects.labs ?? identity)(labsOver(cloud, access, faultParts))))
   const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: controllerDispatch })
+  const withSaves = (check: () => Promise<void>) => () => saves.check(reader).then(check)
   const control = timeControl(time, checks, [checks.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
     ...{ time, client, api, apis, toAnyApi, cloud, access, calls, coordination, mutations, ...control },
     ...{ store: base.store, chance: base.chance, faults: base.faults },
-    ...{ disturbances: base.disturbances, ownerStops: base.ownerStops },
+    ...{ disturbances: base.disturbances, ownerChanges: base.ownerChanges },
     learner: name => apiClient(userDispatch, { token: name }),
     scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
-    invariants: checks,
+    invariants: { ...checks, check: withSaves(checks.check) },
     sessions: { ...sessions, ...following, ...controllers },
     eventCount: () => following.count(),
     noteUse: machine => void base.usedMs.set(machine, clock.now()),
@@ -314,7 +338,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     },
     liveMachines: () => cloud.machines().filter(({ state }) => state !== 'terminated').length,
     async close() {
-      await checks.finally()
+      await withSaves(checks.finally)()
       await processes.stop(() => time.runFor(60_000))
       cloud.close()
       await base.store.close()

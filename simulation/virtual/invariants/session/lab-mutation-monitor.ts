@@ -8,6 +8,8 @@ import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import type { LabAct, Mutation } from '../cloud-mutation.ts'
 import type { DecisionIndex } from '../decision-index.ts'
+import type { KeptSaves } from './kept-saves.ts'
+import type { SessionPromises } from './session-promises.ts'
 
 const SERVICE = 'lablet-controller'
 
@@ -36,6 +38,8 @@ export interface LabMutationMonitorParts {
   now(): number
   onMutation(mutation: Mutation): void
   violated(rule: string): void
+  readonly promises: Pick<SessionPromises, 'starting'>
+  readonly saves: Pick<KeptSaves, 'importing'>
 }
 
 interface Changed {
@@ -44,6 +48,8 @@ interface Changed {
   readonly title: string
   readonly workerId: string
 }
+
+const sessionIn = (title: string): string | null => / (ls-[0-9a-z-]+)$/.exec(title)?.[1] ?? null
 
 /** Wraps the labs port: every change must have been announced and decided. */
 export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string, labs: CmlLabs) => CmlLabs {
@@ -76,8 +82,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
 
   async function isExplained(changed: Changed): Promise<boolean> {
     const records = await recordsOf(changed)
-    const named = / (ls-[0-9a-z-]+)$/.exec(changed.title)?.[1] ?? null
-    const sessions = new Set([named, ...records.map(({ session_id }) => session_id)])
+    const sessions = new Set([sessionIn(changed.title), ...records.map(({ session_id }) => session_id)])
     for (const record of records) if (await isRequested(record, changed.act)) return true
     for (const id of sessions) if (await isStepOf(id, changed.act)) return true
     return false
@@ -91,6 +96,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
     // A missing lab can't be changed.
     if (at.labId !== null && lab === undefined) return
     const title = at.title ?? lab?.title ?? ''
+    if (act === 'start') parts.promises.starting(at.labId ?? '', sessionIn(title)).forEach(parts.violated)
     parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act: `${act} lab`, machine, worker: worker.id })
     if (!(await isExplained({ act, labId: at.labId, title, workerId: worker.id })))
       parts.violated(`${by}: ${act} of the lab ${title} on ${worker.name} without a decision`)
@@ -110,6 +116,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
       delete: monitored('delete'),
       async import(login, request, signal) {
         await before(by, 'import', { login, labId: null, title: request.title })
+        parts.saves.importing(sessionIn(request.title) ?? '', request.topology)
         return labs.import(login, request, signal)
       },
     }

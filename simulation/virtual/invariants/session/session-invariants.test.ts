@@ -12,6 +12,8 @@ import { eventFollower } from '../../world/event-follower.ts'
 import { settingsHistory } from '../settings-history.ts'
 import { sessionInvariants } from './session-invariants.ts'
 
+const NO_PROMISES = { changed: () => [], step: () => [], starting: () => [] }
+
 function openInvariants() {
   const clock = manualClock()
   const found: string[] = []
@@ -19,7 +21,16 @@ function openInvariants() {
   const cloud = openSimModel({ seed: 1, clock })
   const violated = (rule: string) => void found.push(rule)
   const settings = settingsHistory(clock.now)
-  const parts = { cloud, following, clock, labsCountedMs: 1000, settings, violated, disturbances: disturbances(clock) }
+  const parts = {
+    cloud,
+    following,
+    clock,
+    labsCountedMs: 1000,
+    settings,
+    violated,
+    disturbances: disturbances(clock),
+    promises: NO_PROMISES,
+  }
   return { found, following, clock, settings, ...sessionInvariants(parts) }
 }
 

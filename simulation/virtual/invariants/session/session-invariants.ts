@@ -15,10 +15,10 @@ import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower, EventHandlers } from '../../world/event-follower.ts'
 import type { SettingsHistory } from '../settings-history.ts'
 import { isStoppedAsIdle } from '../worker/idle-stop-predicate.ts'
-import { blamedOnPerson, restartedLabs } from './lab-after-machine-restart.ts'
 import { overbuying } from './overbuying.ts'
 import { overQuota } from './quota-limit.ts'
 import { requestDeadlines } from './request-deadlines.ts'
+import type { SessionPromises } from './session-promises.ts'
 
 const STEP_MS = MINUTE_MS
 /** Time for the event of a write, and for a teardown that continues under a new leader. */
@@ -40,6 +40,7 @@ export interface SessionInvariantParts {
   readonly labsCountedMs: number
   readonly settings: Pick<SettingsHistory, 'largestLimitSince'>
   readonly disturbances: Disturbances
+  readonly promises: SessionPromises
   violated(rule: string): void
 }
 
@@ -68,7 +69,6 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   const { workers, sessions } = following
   const since = new Map<string, number>()
   const unserved = requestDeadlines(parts)
-  const stoppedLabs = restartedLabs(parts)
   let steppedMs = Number.NEGATIVE_INFINITY
   let countedMs = Number.NEGATIVE_INFINITY
 
@@ -92,7 +92,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
         const isNew = before?.status !== session.status
         // Checks its whole history, because not every version has an event.
         for (const rule of illegalMovesOfSession(session)) violated(rule)
-        for (const rule of blamedOnPerson(session, workers)) violated(rule)
+        for (const rule of parts.promises.changed(session, before)) violated(rule)
         if (before === undefined)
           for (const rule of overQuota(session, sessions.values(), parts.settings, clock.now())) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
@@ -106,10 +106,10 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
         steppedMs = nowMs
         for (const session of sessions.values()) if (isLate(session, nowMs)) violated(`${session.id} does not end`)
         for (const rule of unserved()) violated(rule)
-        for (const rule of stoppedLabs()) violated(rule)
       }
       if (nowMs - countedMs < parts.labsCountedMs) return
       countedMs = nowMs
+      for (const rule of parts.promises.step()) violated(rule)
       judge(new Set(strayLabs(parts)))
     },
     existingLabs: () => existingLabs(parts.cloud),

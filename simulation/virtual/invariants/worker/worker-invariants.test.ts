@@ -4,6 +4,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { ownerChanges } from '../../world/owner-changes.ts'
 import { requestedState } from '../requested-state-record.ts'
 import { trustRecord } from '../secret/trust-record.ts'
 import { workerInvariants } from './worker-invariants.ts'
@@ -29,6 +30,7 @@ async function threeWorkers(min_workers: number) {
     sessions: new Map(),
     requested: requested,
     trust: trustRecord(),
+    ownerChanges: ownerChanges(),
     now: () => clock.now(),
     violated: rule => void found.push(rule),
     usedMs: () => Number.NEGATIVE_INFINITY,

@@ -6,6 +6,7 @@ import { TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { illegalMovesOfWorker } from '@lcm/testkit/transition-rules'
 import { MINUTE_MS } from '../../world/durations.ts'
+import type { OwnerChanges } from '../../world/owner-changes.ts'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
 import type { RequestedState } from '../requested-state-record.ts'
 import type { TrustRecord } from '../secret/trust-record.ts'
@@ -16,12 +17,16 @@ import { isReportedRefused, refusesLogin } from './unreported-login-refusals.ts'
 /** The first failure and all retries of the policy. */
 const FAILURES_MAX = 4
 
+/** Two polls, and a new leader between them. */
+const UNSEEN_MS = 5 * MINUTE_MS
+
 export interface WorkerInvariantParts {
   readonly cloud: SimModel
   readonly fleet: string
   readonly workers: ReadonlyMap<string, Worker>
   readonly sessions: ReadonlyMap<string, LabletSession>
   readonly requested: RequestedState
+  readonly ownerChanges: Pick<OwnerChanges, 'startedMs'>
   readonly trust: Pick<TrustRecord, 'isConfirmed'>
   now(): number
   violated(rule: string): void
@@ -149,13 +154,17 @@ function placedOnClosedWorker(worker: Worker, before: Worker): string[] {
   return added.map(id => `${id} was placed on ${worker.name}, which accepts no sessions`)
 }
 
-/** Capacity is released only after the lab that used it has stopped. */
-function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerInvariantParts): string[] {
+/** Capacity is released only after the lab that used it has stopped. LCM needs a poll to see that its owner started it again. */
+function freedTooEarly(worker: Worker, before: Worker, { cloud, ownerChanges, now }: WorkerInvariantParts): string[] {
   const freed = Object.keys(before.reservations).filter(id => worker.reservations[id] === undefined)
   if (freed.length === 0 || worker.ec2_instance_id === null) return []
   if (cloud.machine(worker.ec2_instance_id)?.state !== 'running') return []
   const labs = cloud.cml.contextOf(worker.ec2_instance_id)?.labs ?? []
+  const isUnseen = (lab: string) => now() - (ownerChanges.startedMs.get(lab) ?? Number.NEGATIVE_INFINITY) < UNSEEN_MS
   const isUsed = (id: string) =>
-    labs.some(({ title, nodes }) => title.endsWith(` ${id}`) && nodes.some(node => isUp(nodeStateAt(node, now()))))
+    labs.some(
+      ({ id: lab, title, nodes }) =>
+        !isUnseen(lab) && title.endsWith(` ${id}`) && nodes.some(node => isUp(nodeStateAt(node, now()))),
+    )
   return freed.filter(isUsed).map(id => `${worker.name} released the capacity of ${id} while its lab runs`)
 }

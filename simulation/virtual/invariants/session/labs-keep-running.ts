@@ -1,0 +1,67 @@
+import { toMs } from '@lcm/domain/instant'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Clock } from '@lcm/runtime/clock'
+import { MINUTE_MS } from '../../world/durations.ts'
+import type { EventFollower } from '../../world/event-follower.ts'
+import type { OwnerChanges } from '../../world/owner-changes.ts'
+import type { LabTruth } from './lab-truth.ts'
+
+/** Time for a new leader, a few polls and failing CML calls. */
+const STOPPED_MS_MAX = 15 * MINUTE_MS
+/** LCM may not know yet that the owner has stopped a lab when its machine goes down, or has not yet started it again. */
+const UNSEEN_MS = 3 * MINUTE_MS
+
+export interface RunningLabParts {
+  readonly following: Pick<EventFollower, 'workers' | 'sessions'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly ownerChanges: OwnerChanges
+  truthOf(session: LabletSession): LabTruth
+}
+
+/**
+ * While the machine runs and its CML serves LCM, the lab of a session in its time slot runs, unless its owner stopped it. Returns the
+ * sessions whose lab stays stopped; a failed start is reported to its owner, who may request another.
+ */
+export function stoppedLabs({ following, clock, ownerChanges, truthOf }: RunningLabParts): () => string[] {
+  const since = new Map<string, number>()
+
+  function isStopped(session: LabletSession): boolean {
+    if (!isInSlot(session, clock.now()) || isStartFailed(session)) return false
+    const worker = following.workers.get(session.worker_id ?? '')
+    if (worker?.desired_status !== 'RUNNING') return false
+    const { isServed, lab, isLabUp } = truthOf(session)
+    return isServed === true && lab !== null && !isLabUp && !ownerChanges.stops.has(lab.id)
+  }
+
+  return () =>
+    [...following.sessions.values()].flatMap(session => {
+      const { id } = session
+      if (!isStopped(session)) since.delete(id)
+      else if (!since.has(id)) since.set(id, clock.now())
+      const stoppedMs = clock.now() - (since.get(id) ?? clock.now())
+      return stoppedMs > STOPPED_MS_MAX ? [`the lab of ${id} stays stopped although its machine runs`] : []
+    })
+}
+
+const isInSlot = ({ status, desired_status, timeslot }: LabletSession, nowMs: number): boolean =>
+  (status === 'READY' || status === 'RUNNING') &&
+  desired_status === 'RUNNING' &&
+  toMs(timeslot.start) <= nowMs &&
+  nowMs < toMs(timeslot.end)
+
+const isStartFailed = ({ pipeline }: LabletSession): boolean =>
+  Object.values(pipeline?.steps ?? {}).some(({ status }) => status === 'failed')
+
+/** A lab that its owner stopped, while it ran well, is not started by LCM. */
+export function startedAgainstOwner(
+  session: LabletSession | undefined,
+  labId: string,
+  { ownerChanges, truthOf }: Pick<RunningLabParts, 'ownerChanges' | 'truthOf'>,
+): string[] {
+  const stop = ownerChanges.stops.get(labId)
+  if (session === undefined || stop === undefined || !stop.isKnown) return []
+  const { downMs } = truthOf(session)
+  const mayStart = Math.abs(downMs - stop.atMs) < UNSEEN_MS
+  if (mayStart) ownerChanges.stops.delete(labId)
+  return mayStart ? [] : [`the lab of ${session.id} is started after its owner stopped it`]
+}
