@@ -11,6 +11,10 @@ export function savedNodesText(nodes: readonly SavedNode[]): string {
   return [`${saved} of ${nodes.length} nodes`, ...skippedTexts(nodes)].join('; ')
 }
 
+const KIB = 1024
+/** Compressed topologies are small, so KiB are exact enough. */
+export const saveSizeText = ({ size_bytes }: Pick<Save, 'size_bytes'>): string => `${Math.ceil(size_bytes / KIB)} KiB`
+
 /** One text per reason, with the nodes that were skipped for it. */
 function skippedTexts(nodes: readonly SavedNode[]): string[] {
   const labels = new Map<string, string[]>()

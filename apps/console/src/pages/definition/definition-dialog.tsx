@@ -122,7 +122,7 @@ function DraftFields({ draft, wrong, isNew }: DraftProps & { isNew: boolean }) {
     draft.value = { ...draft.value, ...changes }
     if (changes.topology !== undefined) wrong.value = new Map()
   }
-  const { name, title, from, source, minutes, reuse } = draft.value
+  const { name, title, from, source, minutes, reuse, saves } = draft.value
   return (
     <>
       {isNew && <NameField name={name} set={set} />}
@@ -156,8 +156,17 @@ function DraftFields({ draft, wrong, isNew }: DraftProps & { isNew: boolean }) {
       <TextField label="Title" hint="optional" value={title} onText={text => set({ title: text })} />
       <TextField label="Maximum duration" hint="minutes" value={minutes} onText={text => set({ minutes: text })} />
       <label class="check">
-        <input type="checkbox" checked={reuse} onChange={event => set({ reuse: event.currentTarget.checked })} />
-        <span>Wipe the lab and reuse it for the next session</span>
+        <input type="checkbox" checked={saves} onChange={event => set({ saves: event.currentTarget.checked })} />
+        <span>Save the work of learners, so that they can continue later</span>
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={reuse && !saves}
+          disabled={saves}
+          onChange={event => set({ reuse: event.currentTarget.checked })}
+        />
+        <span>Wipe the lab and reuse it for the next session{saves && ' (only without saves)'}</span>
       </label>
     </>
   )

@@ -21,7 +21,7 @@ describe('a draft', () => {
   it('starts with the definition and sends only changes', () => {
     const draft = draftOf(before)
     expect(draft).toMatchObject({ name: 'bgp', from: 'text', topology: 'lab: {}\n', minutes: '60', reuse: false })
-    const always = { max_duration_minutes: 60, lab_reuse: false }
+    const always = { max_duration_minutes: 60, lab_reuse: false, saves_enabled: true }
     expect(bodyOf({ ...draft, title: 'New ' }, before)).toEqual({ title: 'New', ...always })
     const topology = 'lab: {version: 0.3.0}\n'
     expect(bodyOf({ ...draft, topology }, before)).toEqual({ ...always, source: 'inline', topology })
@@ -30,7 +30,7 @@ describe('a draft', () => {
   it('has a lab fetched again only from another address', () => {
     const fetched = { ...before, source: 's3://b/x' }
     const draft = { ...draftOf(fetched), minutes: '90' }
-    expect(bodyOf(draft, fetched)).toEqual({ max_duration_minutes: 90, lab_reuse: false })
+    expect(bodyOf(draft, fetched)).toEqual({ max_duration_minutes: 90, lab_reuse: false, saves_enabled: true })
     expect(bodyOf({ ...draft, source: 's3://b/y' }, fetched)).toMatchObject({ source: 's3://b/y' })
   })
 
@@ -48,6 +48,7 @@ describe('a draft', () => {
       source: 'https://example.org/x.yaml',
       max_duration_minutes: 60,
       lab_reuse: false,
+      saves_enabled: true,
     })
     expect(draftOf({ ...before, source: 's3://b/x' })).toMatchObject({ from: 'address', source: 's3://b/x' })
   })

@@ -9,6 +9,7 @@ export interface DefinitionDraft {
   readonly source: string
   readonly minutes: string
   readonly reuse: boolean
+  readonly saves: boolean
 }
 
 export const EMPTY_DRAFT: DefinitionDraft = {
@@ -19,6 +20,7 @@ export const EMPTY_DRAFT: DefinitionDraft = {
   source: '',
   minutes: '60',
   reuse: false,
+  saves: true,
 }
 
 type Known = AnswerOf<'getDefinition'>
@@ -32,6 +34,7 @@ export const draftOf = ({
   topology,
   max_duration_minutes,
   lab_reuse,
+  saves_enabled,
 }: Known): DefinitionDraft => ({
   name,
   title: given.title ? title : '',
@@ -40,6 +43,7 @@ export const draftOf = ({
   source: source === 'inline' ? '' : source,
   minutes: String(max_duration_minutes),
   reuse: lab_reuse,
+  saves: saves_enabled,
 })
 
 export const isComplete = ({ name, from, topology, source, minutes }: DefinitionDraft): boolean =>
@@ -55,6 +59,7 @@ export function bodyOf(draft: DefinitionDraft, before: Known | null): Body {
     ...(title === was?.title ? {} : { title }),
     max_duration_minutes: Number(draft.minutes),
     lab_reuse: draft.reuse,
+    saves_enabled: draft.saves,
     ...(was !== null && isSameLab(draft, was) ? {} : labOf(draft)),
   }
 }

@@ -114,7 +114,10 @@ function Facts({ definition }: { definition: Definition }) {
         <Fact name="Boot lead">
           {definition.boot_lead_minutes === null ? 'from the settings' : minutesText(definition.boot_lead_minutes)}
         </Fact>
-        <Fact name="Lab reuse">{definition.lab_reuse ? 'wiped and reused' : 'new lab for each session'}</Fact>
+        <Fact name="Lab reuse">
+          {definition.lab_reuse && !definition.saves_enabled ? 'wiped and reused' : 'new lab for each session'}
+        </Fact>
+        <Fact name="Saved work">{definition.saves_enabled ? 'on' : 'off'}</Fact>
         <Fact name="Topology">
           <SyncState definition={definition} />
         </Fact>

@@ -52,6 +52,7 @@ const STEP_TITLES: Readonly<Record<string, string>> = {
   lab_start: 'Start the lab',
   converged: 'Wait until all nodes are up',
   mark_ready: 'Publish access',
+  save: 'Save the work',
   stop: 'Stop the lab',
   wipe: 'Wipe the nodes',
   delete: 'Remove the lab',

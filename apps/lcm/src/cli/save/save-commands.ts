@@ -1,5 +1,5 @@
 import type { Save } from '@lcm/domain/save/save'
-import { isSaved, lastSaveText } from '@lcm/domain/save/save-text'
+import { isSaved, lastSaveText, saveSizeText } from '@lcm/domain/save/save-text'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Command } from 'commander'
 import { saveFile } from '../backup/save-file.ts'
@@ -13,7 +13,7 @@ import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
 import { type ActionOptions, addAction, type Settling, settle } from '../waitable-command.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { findSave, sizeText } from './save-kind.ts'
+import { findSave } from './save-kind.ts'
 
 export function defineSave(group: Command, shell: Shell): void {
   addAction<ActionOptions>(group, shell, { noun: 'session', summary: 'Save the work in a running lab now', run: save })
@@ -111,7 +111,7 @@ export function describeSave(save: Save, nowMs: number, colors: Colors): string[
     ['session', save.session_id],
     ['owner', printable(save.owner_name || save.owner)],
     ['cause', save.is_final ? `${save.cause}, has the work at the end` : save.cause],
-    ['size', sizeText(save)],
+    ['size', saveSizeText(save)],
     ['created', `${ageOf(save.created_at, nowMs)} ago`],
     ['ended', save.session_ended_at === null ? null : `${ageOf(save.session_ended_at, nowMs)} ago`],
   ]

@@ -1,16 +1,12 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { Save } from '@lcm/domain/save/save'
-import { savedNodesText } from '@lcm/domain/save/save-text'
+import { savedNodesText, saveSizeText } from '@lcm/domain/save/save-text'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { notThere } from '../find-resource.ts'
 import { type Kind, publishedAs } from '../resource-kinds.ts'
 import type { ResourceView } from '../resource-view.ts'
 import { ageOf } from '../worker/worker-view.ts'
-
-const KIB = 1024
-/** Compressed topologies are small, so KiB are exact enough. */
-export const sizeText = ({ size_bytes }: Save): string => `${Math.ceil(size_bytes / KIB)} KiB`
 
 const SAVE_VIEW: ResourceView<Save> = {
   nameOf: save => save.id,
@@ -21,7 +17,7 @@ const SAVE_VIEW: ResourceView<Save> = {
     { title: 'OWNER', text: save => save.owner_name || save.owner },
     { title: 'CAUSE', text: save => save.cause },
     { title: 'SAVED', text: save => savedNodesText(save.nodes) },
-    { title: 'SIZE', text: sizeText },
+    { title: 'SIZE', text: saveSizeText },
     { title: 'AGE', text: save => ageOf(save.created_at, nowMs) },
   ],
   whenEmpty:

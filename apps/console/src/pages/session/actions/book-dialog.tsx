@@ -1,9 +1,12 @@
 import type { AnswerOf } from '@lcm/contract/routes'
+import type { Save } from '@lcm/domain/save/save'
+import { savedNodesText } from '@lcm/domain/save/save-text'
 import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
 import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { PlacementPreview } from '../../../parts/placement-preview.tsx'
-import { pageHash } from '../../../state/router.ts'
+import { Timestamp } from '../../../parts/timestamp.tsx'
+import { pageHash, sessionHash } from '../../../state/router.ts'
 import { zoneText } from '../../../state/time-format.ts'
 import { bookingBody, bookingFault, localMinute } from './booking-draft.ts'
 import { MinutesField } from './minutes-field.tsx'
@@ -13,16 +16,24 @@ type Definition = AnswerOf<'listDefinitions'>['items'][number]
 
 const HOUR_MS = 3_600_000
 
-/** `definitionId` preselects a definition. */
-export function BookDialog({ definitionId }: { definitionId?: string }) {
+interface BookProps {
+  /** Preselects a definition. */
+  readonly definitionId?: string
+  /** Continues with this save, in its version of the definition. */
+  readonly resume?: Save
+}
+
+export function BookDialog({ definitionId, resume }: BookProps) {
   const { state, requests, nowMs } = useConsole()
   const definitions = bookable(state.live.definition.all().values())
   const chosen = useSignal(definitionId ?? definitions[0]?.id ?? '')
   const start = useSignal<string | null>(null)
-  const definition = definitions.find(({ id }) => id === chosen.value)
+  const definition = resume
+    ? state.live.definition.get(resume.definition.id)
+    : definitions.find(({ id }) => id === chosen.value)
   const max = definition?.max_duration_minutes ?? 1
   const minutes = useSignal<number | null>(max)
-  const draft = { definitionId: definition?.id ?? '', start: start.value, minutes: minutes.value }
+  const draft = { definitionId: definition?.id ?? '', start: start.value, minutes: minutes.value, saveId: resume?.id }
   const fault = bookingFault(draft, max, nowMs.peek())
   const choose = (id: string) => {
     chosen.value = id
@@ -30,17 +41,23 @@ export function BookDialog({ definitionId }: { definitionId?: string }) {
   }
   return (
     <FormDialog
-      title="Book a session"
+      title={resume ? 'Continue where you left off' : 'Book a session'}
       verb="Book"
       isComplete={fault === null}
-      send={() =>
-        requests.create('session', definition?.name ?? '', client =>
+      send={async isShown => {
+        const id = await requests.create('session', definition?.name ?? '', client =>
           client.call('createSession', { body: bookingBody(draft) }),
         )
-      }
+        if (resume && isShown()) location.hash = sessionHash(id)
+      }}
     >
-      <DefinitionField definitions={definitions} chosen={chosen.value} onChoose={choose} />
+      {resume ? (
+        <ResumedSave save={resume} />
+      ) : (
+        <DefinitionField definitions={definitions} chosen={chosen.value} onChoose={choose} />
+      )}
       <StartField start={start} />
+      {resume && !definition && <p class="field-fault tone-red">Its definition was deleted. Download the save.</p>}
       {definition && <MinutesField minutes={minutes} max={max} label="Minutes" />}
       {fault !== null && definition && <p class="field-fault tone-red">{fault}.</p>}
       <QuotaLine isLater={start.value !== null} />
@@ -48,6 +65,13 @@ export function BookDialog({ definitionId }: { definitionId?: string }) {
     </FormDialog>
   )
 }
+
+const ResumedSave = ({ save: { definition, created_at, nodes } }: { save: Save }) => (
+  <p>
+    The nodes of {definition.name} {definition.version} start with the configurations saved at{' '}
+    <Timestamp at={created_at} /> ({savedNodesText(nodes)}).
+  </p>
+)
 
 /** ACTIVE definitions, newest version first. */
 const bookable = (all: Iterable<Definition>): Definition[] =>

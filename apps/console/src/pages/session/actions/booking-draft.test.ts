@@ -21,6 +21,7 @@ it('reports missing fields', () => {
 it('sends local time as an instant, and nothing for now', () => {
   expect(bookingBody(draft)).toEqual({ definition: 'ld-1', duration_minutes: 60 })
   expect(bookingBody({ ...draft, start: localMinute(NOW_MS) })).toMatchObject({ start: toInstant(NOW_MS) })
+  expect(bookingBody({ ...draft, saveId: 'sv-1' })).toEqual({ resume_save: 'sv-1', duration_minutes: 60 })
 })
 
 it('shows how much of the quota is used, unless there is no limit', () => {

@@ -7,6 +7,8 @@ export interface BookingDraft {
   /** Value of a `datetime-local` field; null for now. */
   readonly start: string | null
   readonly minutes: number | null
+  /** The save to continue from, which selects the definition. */
+  readonly saveId?: string | undefined
 }
 
 /** The API accepts a start slightly in the past. */
@@ -26,8 +28,8 @@ export function bookingFault(
   return startMs < nowMs - PAST_MS_MAX ? 'The start time is in the past' : null
 }
 
-export const bookingBody = ({ definitionId, start, minutes }: BookingDraft): BodyInput<'createSession'> => ({
-  definition: definitionId,
+export const bookingBody = ({ definitionId, start, minutes, saveId }: BookingDraft): BodyInput<'createSession'> => ({
+  ...(saveId === undefined ? { definition: definitionId } : { resume_save: saveId }),
   ...(start === null ? {} : { start: toInstant(Date.parse(start)) }),
   ...(minutes === null ? {} : { duration_minutes: minutes }),
 })

@@ -11,6 +11,8 @@ export function CancelDialog({ id }: { id: string }) {
   const { state, requests } = useConsole()
   const session = state.live.session.get(id)
   if (!session || isOver(session)) return <SessionOverDialog title="Nothing to cancel" />
+  const isUp = session.status === 'READY' || session.status === 'RUNNING'
+  const isSaved = isUp && state.live.definition.get(session.definition.id)?.saves_enabled === true
   const hasLab = isLive(session.status) && session.status !== 'SCHEDULED'
   return (
     <ConfirmDialog
@@ -23,7 +25,14 @@ export function CancelDialog({ id }: { id: string }) {
       <p>
         {hasLab ? (
           <>
-            Its lab is stopped, wiped and removed. <strong>Unsaved work is lost.</strong>
+            Its lab is stopped, wiped and removed.{' '}
+            {isSaved ? (
+              <>
+                LCM saves the configurations of its nodes first. <strong>Files on their disks are lost.</strong>
+              </>
+            ) : (
+              <strong>Unsaved work is lost.</strong>
+            )}
           </>
         ) : (
           'Its timeslot is released. Its lab was not started yet.'

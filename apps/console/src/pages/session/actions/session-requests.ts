@@ -17,7 +17,7 @@ export const requestExtend = (requests: Requests, session: LabletSession, minute
 export const requestAction = (
   requests: Requests,
   session: LabletSession,
-  verb: 'retry' | 'requeue' | 'move',
+  verb: 'retry' | 'requeue' | 'move' | 'save',
 ): Promise<boolean> =>
   requests.send(targetOf(session), verb, client =>
     client.call(`${verb}Session`, { params: { id: session.id }, body: {} }),

@@ -20,6 +20,7 @@ import { activityText, isWaiting, learnerTextOf } from '../session-text.ts'
 import { useSession } from '../use-sessions.ts'
 import { AccessCard } from './access-card.tsx'
 import { PipelineCard } from './pipeline-card.tsx'
+import { SavesCard } from './saves-card.tsx'
 import { SessionFacts, SessionHistory } from './session-facts-and-history.tsx'
 import { SlotCard } from './timeslot-card.tsx'
 
@@ -41,6 +42,7 @@ function LearnersSession({ session }: { session: LabletSession }) {
       <div class="columns">
         <div>
           <AccessCard session={session} />
+          <SavesCard session={session} />
           <PipelineCard session={session} />
         </div>
         <div>
@@ -73,6 +75,7 @@ function OperatorsSession({ session }: { session: LabletSession }) {
       <div class="columns">
         <div>
           <AccessCard session={session} />
+          <SavesCard session={session} />
           <PipelineCard session={session} />
           <ConditionsCard conditions={session.conditions} />
           <SessionHistory session={session} />
