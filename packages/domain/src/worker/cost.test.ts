@@ -11,6 +11,12 @@ const START = toMs('2026-01-01T00:00:00.000Z')
 const at = (hours: number) => toInstant(START + hours * 3_600_000)
 const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: at(0) }
 const machine = { ec2_instance_id: 'i-1' }
+const RETURNING = {
+  type: CONDITION.returningLicense,
+  status: true,
+  reason: reason('license_return_needs_boot'),
+  since: at(0),
+}
 const idlePause = { ...aWorker().pause, reason: reason('worker_idle'), by: 'idle' }
 
 describe('the cause of costs', () => {
@@ -49,6 +55,33 @@ describe('the cause of costs', () => {
     const conditions = (reached: number) => withBoot([], reached, START)
     expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(6) }))).toBe('drain')
     expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(0) }))).toBe('stopped')
+  })
+
+  it.each<[WorkerStatus, string]>([
+    ['STOPPED', 'stopped'],
+    ['RUNNING', 'drain'],
+  ])('TERMINATING after %s: %s, also while AWS refuses the termination', (status, cause) => {
+    const { worker } = live({ status: 'PENDING' }, [
+      [0, { status }],
+      [1, { status: 'TERMINATING' }],
+      [2, { conditions: [{ ...RETURNING, type: CONDITION.terminateBlocked }] }],
+    ])
+    expect(worker.billing.cause).toBe(cause)
+  })
+
+  it('TERMINATING counts from the start of a stopped machine that returns its license', () => {
+    const changes: [number, Partial<Worker>][] = [
+      [0, { status: 'STOPPED' }],
+      [1, { status: 'TERMINATING' }],
+      [2, { conditions: [RETURNING] }],
+      [3, { conditions: [] }],
+      [4, { status: 'TERMINATED' }],
+    ]
+    const causesOf = (approval: Worker['approval']) =>
+      live({ status: 'PENDING', approval }, changes).intervals.map(({ cause }) => cause)
+    expect(causesOf({ ...aWorker().approval, state: 'approved' })).toEqual(['stopped', 'stopped', 'drain'])
+    // It is not started before its approval.
+    expect(causesOf({ ...aWorker().approval, state: 'required' })).toEqual(['stopped', 'stopped'])
   })
 
   it('is a session while the worker has one', () => {
@@ -131,8 +164,8 @@ describe('a disk', () => {
       [15, { status: 'TERMINATED' }],
     ])
     expect(intervals.map(({ disk_usd = 0 }) => disk_usd)).toEqual([0.02, 0.02, 0.02, 0.02, 0.2, 0.02])
-    expect(intervals.map(({ usd }) => usd)).toEqual([0, 4, 4, 0, 0, 4])
-    expect(worker.billing).toEqual({ since: null, cause: null, closed_usd: expect.closeTo(12 + 15 * 0.02, 9) })
+    expect(intervals.map(({ usd }) => usd)).toEqual([0, 4, 4, 0, 0, 0])
+    expect(worker.billing).toEqual({ since: null, cause: null, closed_usd: expect.closeTo(8 + 15 * 0.02, 9) })
   })
 
   it('is not part of what a pause saves', () => {

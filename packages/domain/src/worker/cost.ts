@@ -1,5 +1,6 @@
 import { type Instant, toMs } from '../instant.ts'
 import type { BootCondition } from './boot-stages.ts'
+import { isTrusted } from './instance-trust.ts'
 import { CONDITION, holds, type Worker } from './worker.ts'
 import type { CostCause } from './worker-field-schemas.ts'
 
@@ -28,8 +29,11 @@ export function costCauseOf(worker: Worker): CostCause | null {
     case 'RUNNING':
       return Object.keys(worker.reservations).length > 0 ? 'session' : 'idle'
     case 'DRAINING':
-    case 'TERMINATING':
       return worker.ec2_instance_id === null ? null : 'drain'
+    case 'TERMINATING':
+      if (worker.ec2_instance_id === null) return null
+      // A stopped machine stays stopped, however long AWS refuses its termination, unless it is started to return its license.
+      return worker.billing.cause === 'stopped' && !isReturningLicense(worker) ? 'stopped' : 'drain'
     case 'FAILED':
     case 'UNKNOWN':
       if (worker.ec2_instance_id === null) return null
@@ -45,6 +49,9 @@ export function costCauseOf(worker: Worker): CostCause | null {
       return null
   }
 }
+
+const isReturningLicense = (worker: Worker): boolean =>
+  isTrusted(worker) && holds(worker.conditions, CONDITION.returningLicense)
 
 const isStoppedByPolicy = (worker: Worker): boolean => worker.status === 'STOPPED' && worker.pause.reason !== null
 
