@@ -89,17 +89,16 @@ export function purchases(
   })
   return [
     ...unfit.map(each => {
-      const because = whyNoneOf(holders.offers, each.demand)
       const host = hostOf(each.demand, holders)
-      return host === null
-        ? wait(each, because, true)
-        : wait(each, reason('waiting_for_capacity', { worker: host.worker.name, cause: because }), false)
+      if (host === null) return wait(each, whyNowhere(each.demand, holders), true)
+      const cause = whyNoneOf(holders.offers, each.demand)
+      return wait(each, reason('waiting_for_capacity', { worker: host.worker.name, cause }), false)
     }),
     ...bins.flatMap((bin, index) => {
       const template = bin.offer.template.name
       const scale_up = index < granted.length ? reason('scale_up_requested', { template }) : limit
       return bin.waiting.map(each =>
-        wait(each, reason('no_capacity', { cause: mainRefusal(each, capacities), scale_up }), false),
+        wait(each, reason('no_capacity', { cause: refusalBy(each, capacities), scale_up }), false),
       )
     }),
     ...scaleUpSteps(granted, input.region),
@@ -129,7 +128,14 @@ const hostOf = (demand: Demand, { hosts }: Holders): FreeCapacity | null =>
 export const fitsNowhereBecause = (demand: Demand, holders: Holders): Reason | null =>
   cheapestFitting(demand, holders.offers) !== null || hostOf(demand, holders) !== null
     ? null
-    : reason('lab_fits_nowhere', { cause: whyNoneOf(holders.offers, demand) })
+    : reason('lab_fits_nowhere', { cause: whyNowhere(demand, holders) })
+
+/** The workers are the reason only where there is no template to compare with. */
+function whyNowhere(demand: Demand, { offers, hosts }: Holders): Reason {
+  const refusal = whyNoneOf(offers, demand)
+  const cause = offers.length === 0 ? mainRefusal(demand, hosts) : null
+  return cause === null ? refusal : reason('scale_up_refused', { cause, refusal })
+}
 
 const isToServe = (worker: Worker, nowMs: number): boolean =>
   !GOING.has(worker.status) &&
@@ -156,11 +162,15 @@ function scaleUpSteps(bins: readonly Bin[], aws_region: string): SchedulingStep[
   })
 }
 
-/** Why most workers refuse a session. Of those without capacity, the best one is described. */
-function mainRefusal(waiting: Waiting, capacities: CapacityByWorker): Reason {
+const refusalBy = (waiting: Waiting, capacities: CapacityByWorker): Reason =>
+  mainRefusal(waiting.demand, capacitiesFor(waiting, capacities)) ??
+  reason(capacities.size === 0 ? 'no_workers' : 'no_other_workers')
+
+/** Why most workers refuse a session; null without workers. Of those without capacity, the best one is described. */
+function mainRefusal(demand: Demand, capacities: Iterable<FreeCapacity>): Reason | null {
   const groups = new Map<RefusalCategory, WorkerRefusal[]>()
-  for (const capacity of capacitiesFor(waiting, capacities)) {
-    const refusal = refusalOf(waiting.demand, capacity)
+  for (const capacity of capacities) {
+    const refusal = refusalOf(demand, capacity)
     if (refusal === null) continue
     const group = groups.get(refusal.category)
     if (group === undefined) groups.set(refusal.category, [refusal])
@@ -168,8 +178,7 @@ function mainRefusal(waiting: Waiting, capacities: CapacityByWorker): Reason {
   }
   const [largest] = [...groups.values()].toSorted((a, b) => b.length - a.length)
   const last = largest?.at(-1)
-  if (largest === undefined || last === undefined)
-    return reason(capacities.size === 0 ? 'no_workers' : 'no_other_workers')
+  if (largest === undefined || last === undefined) return null
   const workers = largest.length
   if (workers === 1) return last.because()
   const { shortage } = largest.reduce((best, each) => (freeShare(each) > freeShare(best) ? each : best))

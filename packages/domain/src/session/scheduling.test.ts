@@ -529,6 +529,23 @@ describe('buying', () => {
     expect(none).toMatchObject([{ because: { code: 'no_template_enabled' }, forGood: true }])
   })
 
+  it('reports what the workers lack if no template is enabled', () => {
+    const old = machine('old', 10, { cml: { ...aServingWorker().cml, version: '2.9.1' } })
+    const asked = anInput({ sessions: [booked('a', 1)], templates: [] }, { cml_version: { min: '2.10', max: null } })
+    const becauseOf = (workers: Worker[]) => schedule({ ...asked, workers }).map(step => step.because)
+    expect(becauseOf([old])).toEqual([
+      reason('scale_up_refused', {
+        cause: reason('cml_version_too_old', { version: '2.9.1', min: '2.10' }),
+        refusal: reason('no_template_enabled'),
+      }),
+    ])
+    const [because] = becauseOf([old, { ...old, id: 'w-2' }])
+    expect(because?.message).toBe(
+      "2 workers can't take it because of their CML version, for example: needs CML 2.10 or later; the worker has 2.9.1; " +
+        'no template is enabled',
+    )
+  })
+
   it('is not permanent for a session that would fit on an emptied worker', () => {
     const asked = anInput({ sessions: [booked('a', 8)], templates: [] })
     const full = holding(machine('theirs', 10), booked('x', 10, slot(-60, 600)))
