@@ -58,6 +58,20 @@ describe('the capacity of the fleet', () => {
     expect(fleetCapacity([found])).toMatchObject({ declared: { storage_gb: 0 }, usable: { storage_gb: 0, nodes: 20 } })
   })
 
+  it('compares reserved storage only with storage whose size is known', () => {
+    const held = { ...reserved, storage_gb: 50 }
+    const found = metal({ capacity: { declared: { ...declared, storage_gb: null }, reserved: held } })
+    const known = metal({ capacity: { declared, reserved: held } })
+    const storageOf = (...workers: Worker[]) => {
+      const { usable, reserved } = fleetCapacity(workers)
+      return [reserved.storage_gb, usable.storage_gb]
+    }
+    expect(storageOf(found)).toEqual([0, 0])
+    expect(storageOf(found, known)).toEqual([50, 150])
+    // A worker without any capacity still counts what sessions have on it.
+    expect(storageOf(metal({ capacity: { declared: null, reserved: held } }))).toEqual([50, 50])
+  })
+
   it('is never less than what is reserved, after a license was lost', () => {
     const overfull = metal({ license: NO_LICENSE, capacity: { declared, reserved: { ...reserved, nodes: 18 } } })
     expect(nodesOf(overfull)).toEqual({ declared: 200, usable: 18, reserved: 18, closed_workers: 0 })

@@ -36,11 +36,13 @@ export function fleetCapacity(workers: Iterable<Worker>): FleetCapacity {
     const { closed, free } = freeCapacityOf(worker)
     if (closed !== null) closed_workers += 1
     for (const kind of CAPACITY_KINDS) {
+      // A use without a known size would look like a full disk.
+      if (!Number.isFinite(free[kind])) continue
       const size = worker.capacity.declared?.[kind === 'nodes' ? 'max_nodes' : kind] ?? 0
       const held = worker.capacity.reserved[kind]
       declared[kind] = rounded(declared[kind] + size)
       reserved[kind] = rounded(reserved[kind] + held)
-      const left = closed === null && Number.isFinite(free[kind]) ? Math.max(0, free[kind]) : 0
+      const left = closed === null ? Math.max(0, free[kind]) : 0
       usable[kind] = rounded(usable[kind] + held + left)
     }
   }
