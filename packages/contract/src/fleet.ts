@@ -72,7 +72,9 @@ export const FleetSummary = z
             'What sessions can have now: their reservations, and what is free on workers that accept sessions, within the ' +
             'limits of licenses.',
         }),
-        reserved: amounts.meta({ description: 'The capacity that sessions reserve.' }),
+        reserved: amounts.meta({
+          description: 'The capacity that sessions reserve; storage only on workers whose storage is known.',
+        }),
         closed_workers: z
           .int()
           .meta({ description: 'Workers whose machine runs and that accept no sessions now.', example: 0 }),
@@ -104,11 +106,14 @@ const Spent = z.object({ spent_usd: spentField, saved_usd: savedField, by_cause:
 export const FleetCost = Spent.extend({
   at: Instant.meta({ description: 'When it was computed.' }),
   since: sinceField,
-  unknown_prices: unknownPricesField,
+  unknown_prices: unknownPricesField.meta({
+    description: 'Workers whose machine had no known price at some time since then; the sums lack it.',
+    example: 0,
+  }),
   items: z
     .array(
       Spent.extend({
-        is_price_known: z.boolean().meta({ description: 'Whether the price of its machine is known.' }),
+        is_price_known: z.boolean().meta({ description: 'Whether the price of its machine was known all the time.' }),
         worker_id: z.string().meta({ description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' }),
         name: z.string().nullable().meta({
           description: 'The name of the worker; null if its record was deleted.',

@@ -17,6 +17,8 @@ export interface CostInterval {
   readonly usd: number
   /** Not in entries of earlier versions. */
   readonly disk_usd?: number
+  /** False if the machine had no known price, so that sums lack it. Not in entries of earlier versions. */
+  readonly is_price_known?: boolean
   /** The costs that a stop by a policy has saved. A disk costs the same while the machine is stopped. */
   readonly saved_usd: number
 }
@@ -87,6 +89,7 @@ export function intervalOf(worker: Worker, now: Instant): CostInterval | null {
     to: now,
     usd: stopped ? 0 : usd,
     disk_usd: (worker.disk?.usd_per_hour ?? 0) * hours,
+    is_price_known: worker.cost_per_hour_usd !== null,
     saved_usd: stopped && isStoppedByPolicy(worker) ? usd : 0,
   }
 }

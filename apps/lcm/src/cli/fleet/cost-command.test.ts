@@ -57,6 +57,6 @@ it('says how many workers have no known price', async () => {
   await lcm()
   expect(outLines()).toContainEqual(expect.stringMatching(/^found-1 +- +- +- +- +- +unknown +-$/))
   expect(outLines().at(-1)).toBe(
-    '1 worker has no known price. The sums are too low: name the missing prices in the regions file.',
+    'The sums are too low: for some of this time 1 worker had no known price. Name missing prices in the regions file.',
   )
 })

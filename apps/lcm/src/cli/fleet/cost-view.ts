@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
+import { countText, usdText } from '@lcm/domain/text/format-amounts'
 import { COST_SHARES, type CostShare } from '@lcm/domain/worker/worker-field-schemas'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
@@ -58,9 +58,11 @@ function sentences(cost: FleetCost): string[] {
     saved_usd === 0
       ? 'Pausing idle workers saved $0.00.'
       : `Pausing idle workers saved ${usdText(saved_usd)}, ${shareText(saved_usd, spent_usd + saved_usd)} of the cost without pausing.`
-  const unknown = unknownPricesText(cost.unknown_prices)
-  const rest = unknown === null ? [] : [`${unknown} The sums are too low: name the missing prices in the regions file.`]
+  const rest = cost.unknown_prices === 0 ? [] : [unknownText(cost.unknown_prices)]
   return [`${usdText(spent_usd)} spent since ${since}${used}.`, saved, ...rest]
 }
+
+const unknownText = (workers: number): string =>
+  `The sums are too low: for some of this time ${countText(workers, 'worker')} had no known price. Name missing prices in the regions file.`
 
 const shareText = (part: number, whole: number): string => `${Math.round((100 * part) / whole)}%`

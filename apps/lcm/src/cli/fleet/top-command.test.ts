@@ -55,6 +55,22 @@ it('prints one table without a terminal', async () => {
   ])
 })
 
+it('shows an unknown price as unknown, never as 0', async () => {
+  const { api, lcm, out, outLines } = fleet()
+  api.put(aBusyWorker('found', { cost_per_hour_usd: null, billing: { ...RUNNING.billing, closed_usd: 0 } }))
+  api.put(aBusyWorker('resized', { cost_per_hour_usd: null }))
+  await lcm()
+  const rowOf = (name: string) => outLines().find(line => line.startsWith(name))
+  expect(rowOf('found')).toMatch(/unknown\s+unknown\s+-$/)
+  expect(rowOf('resized')).toMatch(/unknown\s+\$1\.00\s+-$/)
+  expect(outLines().at(-1)).toBe('2 workers have no known price.')
+  const before = out().length
+  await lcm('-o', 'json')
+  expect(JSON.parse(out().slice(before)).items).toContainEqual(
+    expect.objectContaining({ name: 'found', per_hour_usd: null, spent_usd: null }),
+  )
+})
+
 it('counts the nodes that can be used: 5 for a worker without a license, none on one that accepts no sessions', async () => {
   const { api, lcm, outLines } = fleet()
   const declared = { cpu_cores: 48, memory_gb: 184, storage_gb: 150, max_nodes: 200 }

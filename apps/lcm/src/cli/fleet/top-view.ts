@@ -29,7 +29,7 @@ export interface TopRow {
   readonly labs: number | null
   readonly sessions: number | null
   readonly per_hour_usd: number | null
-  readonly spent_usd: number
+  readonly spent_usd: number | null
   readonly idle_seconds: number | null
 }
 
@@ -110,7 +110,7 @@ function rowOf(worker: WorkerView, nowMs: number): TopRow {
     labs,
     sessions,
     per_hour_usd,
-    spent_usd,
+    spent_usd: spent_usd === 0 && isPriceUnknown(worker) ? null : spent_usd,
     idle_seconds,
   }
 }
@@ -157,6 +157,8 @@ function countsText(noun: string, { total, by_status, by_health }: Counts, whose
 
 const percentText = (share: number | null): string => (share === null ? '' : `${Math.round(share)}%`)
 
+const moneyText = (usd: number | null): string => (usd === null ? 'unknown' : usdText(usd))
+
 /** Columns by importance; the last ones are dropped first on a narrow terminal. */
 const IMPORTANCE = ['NAME', 'STATUS', 'CPU', 'MEMORY', 'SESSIONS', 'COST/H', 'LABS', 'IDLE', 'SPENT']
 
@@ -171,8 +173,8 @@ const columnsOf = (colors: Colors): readonly Column<TopRow>[] => [
   { title: 'MEMORY', text: row => percentText(row.memory), isNumber: true },
   { title: 'LABS', text: row => (row.labs === null ? '' : String(row.labs)), isNumber: true },
   { title: 'SESSIONS', text: row => (row.sessions === null ? '' : String(row.sessions)), isNumber: true },
-  { title: 'COST/H', text: row => (row.per_hour_usd === null ? 'unknown' : usdText(row.per_hour_usd)), isNumber: true },
-  { title: 'SPENT', text: row => usdText(row.spent_usd), isNumber: true },
+  { title: 'COST/H', text: row => moneyText(row.per_hour_usd), isNumber: true },
+  { title: 'SPENT', text: row => moneyText(row.spent_usd), isNumber: true },
   {
     title: 'IDLE',
     text: row => (row.idle_seconds === null ? '' : formatDuration(row.idle_seconds * 1000)),

@@ -87,6 +87,39 @@ it('names workers whose price is unknown instead of counting them as free', asyn
   expect((await fleet.send('GET', 'fleet/summary', {})).json.cost).toMatchObject({ unknown_prices: 1 })
 })
 
+it('still says so after the machine is gone, and after its price became known', async () => {
+  const gone = await fleet.running()
+  const priced = await fleet.running()
+  for (const { id } of [gone, priced]) await fleet.edit(id, () => ({ cost_per_hour_usd: null }))
+  await hours(5)
+  await fleet.act(gone.id, 'terminate')
+  await fleet.moveTo(gone.id, 'TERMINATING', 'TERMINATED')
+  await fleet.moveTo(priced.id, 'STARTING')
+  await fleet.edit(priced.id, () => ({ cost_per_hour_usd: 3.6 }))
+  await hours(1)
+  const { items, unknown_prices } = await cost()
+  expect(unknown_prices).toBe(2)
+  expect(items.map((item: { is_price_known: boolean }) => item.is_price_known)).toEqual([false, false])
+  const lastHour = await cost(`since=${toInstant(fleet.clock.now() - HOUR_MS / 2)}`)
+  expect(lastHour).toMatchObject({ unknown_prices: 0, items: [{ worker_id: priced.id, is_price_known: true }] })
+})
+
+it('counts an interval once that ends while the costs are read', async () => {
+  const { id } = await fleet.running()
+  await hours(10)
+  const { query } = fleet.store.journal
+  Object.assign(fleet.store.journal, {
+    async query(...args: Parameters<typeof query>) {
+      Object.assign(fleet.store.journal, { query })
+      await fleet.moveTo(id, 'STOPPING')
+      return query(...args)
+    },
+  })
+  const during = await cost()
+  expect(during.spent_usd).toBeCloseTo(10 * (3.6 + DISK), 1)
+  expect((await cost()).spent_usd).toBeCloseTo(during.spent_usd, 1)
+})
+
 const NOTHING_KNOWN = {
   ami_id: null,
   availability_zone: null,

@@ -1,6 +1,6 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { type CostInterval, intervalOf, isPriceUnknown, totalUsd } from '@lcm/domain/worker/cost'
+import { type CostInterval, intervalOf, totalUsd } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { COST_SHARES, type CostShare } from '@lcm/domain/worker/worker-field-schemas'
 import type { Api } from '../../api-context.ts'
@@ -12,11 +12,7 @@ export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promi
   const now = toInstant(api.clock.now())
   const since = costPeriodStart(query.since, now)
   const workers = await listAllWorkers(api)
-  const byId = new Map(workers.map(worker => [worker.id, worker]))
-  const isPriceKnown = (id: string) => {
-    const worker = byId.get(id)
-    return worker === undefined || !isPriceUnknown(worker)
-  }
+  const names = new Map(workers.map(({ id, name }) => [id, name]))
   const byWorker = new Map<string, Cost[]>()
   for (const { workerId, interval } of await costIntervalsSince(api, since, { workers, now })) {
     const known = byWorker.get(workerId) ?? []
@@ -25,8 +21,8 @@ export async function fleetCost(api: Api, query: QueryOf<'getFleetCost'>): Promi
   }
   const items = [...byWorker].map(([worker_id, intervals]) => ({
     worker_id,
-    name: byId.get(worker_id)?.name ?? null,
-    is_price_known: isPriceKnown(worker_id),
+    name: names.get(worker_id) ?? null,
+    is_price_known: intervals.every(each => each.is_price_known !== false),
     ...costTotals(intervals),
   }))
   return {
@@ -65,7 +61,13 @@ export async function costIntervalsSince(
     const interval = intervalOf(worker, now)
     return interval === null ? [] : [{ workerId: worker.id, interval }]
   })
-  return [...(await closedSince(api, since)), ...open]
+  const openSince = new Map(workers.map(({ id, billing }) => [id, billing.since]))
+  // An interval that ended after the workers were read is still open in them.
+  const closed = (await closedSince(api, since)).filter(({ workerId, interval }) => {
+    const read = openSince.get(workerId)
+    return read === undefined || read === null || toMs(interval.from) < toMs(read)
+  })
+  return [...closed, ...open]
 }
 
 async function closedSince(api: Api, since: Instant): Promise<WorkerCostInterval[]> {
@@ -86,15 +88,15 @@ async function closedSince(api: Api, since: Instant): Promise<WorkerCostInterval
   }
 }
 
-export type Cost = Pick<CostInterval, 'cause' | 'usd' | 'disk_usd' | 'saved_usd'>
+export type Cost = Pick<CostInterval, 'cause' | 'usd' | 'disk_usd' | 'saved_usd' | 'is_price_known'>
 
 /** Part of an interval after `since`. */
 export function costSince(interval: CostInterval, since: Instant): Cost {
   const whole = toMs(interval.to) - toMs(interval.from)
   const part = toMs(interval.to) - Math.max(toMs(interval.from), toMs(since))
   const share = whole <= 0 ? 1 : Math.min(1, Math.max(0, part / whole))
-  const { cause, usd, disk_usd = 0, saved_usd } = interval
-  return { cause, usd: usd * share, disk_usd: disk_usd * share, saved_usd: saved_usd * share }
+  const { usd, disk_usd = 0, saved_usd } = interval
+  return { ...interval, usd: usd * share, disk_usd: disk_usd * share, saved_usd: saved_usd * share }
 }
 
 export function costTotals(intervals: readonly Cost[]) {
