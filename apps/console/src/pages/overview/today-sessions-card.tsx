@@ -87,7 +87,9 @@ function TimelineBar({ bar: { session, lane, left, width, isLabelBefore } }: { b
   const owner = ownerText(session, info?.actor)
   const shown = shownStatus(status, health)
   const stated = shown === status ? status : `${status}, ${shown}`
-  const text = `${definition.name}, ${stated}, ${slotText(timeslot)}, ${owner}`
+  // Screen readers expect the visible text in the label.
+  const visible = canSeeAllSessions(info) ? `${owner} ${definition.name}` : definition.name
+  const text = `${visible}, ${stated}, ${slotText(timeslot)}`
   return (
     <li style={{ left: percent(left), width: percent(width), top: `${lane * LANE_PX}px` }}>
       <a

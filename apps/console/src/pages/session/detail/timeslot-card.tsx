@@ -5,6 +5,7 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import { toneOf } from '@lcm/domain/text/status-tone'
 import { useConsole } from '../../../parts/console-context.ts'
+import { shownStatus } from '../../../parts/status/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
 import { useRead } from '../../../parts/use-read.ts'
 import { slotNote } from '../session-text.ts'
@@ -24,7 +25,10 @@ export function SlotCard({ session }: { session: LabletSession }) {
   )
   const { start, end } = session.timeslot
   return (
-    <section class={`card slot tone-${toneOf(session.status)}`} aria-labelledby="slot-title">
+    <section
+      class={`card slot tone-${toneOf(shownStatus(session.status, session.health))}`}
+      aria-labelledby="slot-title"
+    >
       <h2 id="slot-title">Timeslot</h2>
       <SlotNote session={session} />
       <SlotScaleBar session={session} leadMs={leadMs} />

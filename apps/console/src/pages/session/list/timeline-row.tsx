@@ -63,7 +63,8 @@ function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
   const info = state.info.value
   const owner = ownerText(session, info?.actor)
   const shown = shownStatus(session.status, session.health)
-  const label = labelOf(session, owner, workerName)
+  const visible = canSeeAllSessions(info) ? `${owner} ${session.definition.name}` : session.definition.name
+  const label = labelOf(session, visible, workerName)
   const cut = [bar.isCutLeft && 'cut-left', bar.isCutRight && 'cut-right', bar.isLabelBefore && 'label-before']
     .filter(Boolean)
     .join(' ')
@@ -89,11 +90,12 @@ function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
   )
 }
 
-function labelOf(session: LabletSession, owner: string, workerName: string | null): string {
+/** Screen readers expect the visible text in the label. */
+function labelOf(session: LabletSession, visible: string, workerName: string | null): string {
   const { definition, status, health, timeslot } = session
   const location = workerName === null ? 'without a worker' : `on ${workerName}`
   const activity = activityText(session)
   const state = health.status === 'OK' ? status : `${status}, ${health.status}`
-  const head = `${definition.name} ${definition.version}, ${state}, ${slotText(timeslot)}, ${location}, owner ${owner}`
+  const head = `${visible} ${definition.version}, ${state}, ${slotText(timeslot)}, ${location}`
   return activity === '' ? head : `${head}: ${activity}`
 }
