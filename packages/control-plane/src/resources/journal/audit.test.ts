@@ -1,17 +1,20 @@
 import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { NOT_NEEDED } from '@lcm/domain/worker/worker-field-schemas'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
+import { StoredNotification } from '../../internal-documents.ts'
+import { TOPOLOGY } from '../../testing/bookable-fleet.ts'
+import { aSavedCourse, type SavedCourse, workOf } from '../../testing/saved-course.ts'
 
-let fleet: Course
+let fleet: SavedCourse
 beforeEach(() => {
   const backup = async () =>
     (async function* () {
       yield Buffer.from('everything')
     })()
-  fleet = aCourse({ backup })
+  fleet = aSavedCourse({ backup })
 })
 
 interface Change {
@@ -51,6 +54,24 @@ const aLab = async () => {
   const { id } = await fleet.serving()
   await fleet.scan(id, [{ lab_id: 'lab-1' }])
   return { id: (await fleet.send('GET', 'lab-records')).json.items[0].id }
+}
+const EMAIL_TARGET = { name: 'teachers', type: 'email', to: ['ann@example.org'] }
+const aTarget = async () => ({
+  id: (await fleet.send('POST', 'notification-targets', { json: EMAIL_TARGET })).json.id,
+})
+async function aDeadNotification() {
+  const { id: target_id } = await aTarget()
+  const now = toInstant(fleet.clock.now())
+  await fleet.put(
+    'notifications',
+    StoredNotification.parse({
+      ...{ id: 'no-1', version: 1, created_at: now, updated_at: now, key: 'one', target_id, target_name: 'teachers' },
+      ...{ kind: 'worker_failed', severity: 'critical', title: 'metal-1 failed', status: 'DEAD', next_attempt_at: now },
+      ...{ target_type: 'email', owner: null, is_resolved: false, lines: [], link: null, subjects: [], attempts: 9 },
+      ...{ last_error: 'refused', delivered_at: null, notices: [] },
+    }),
+  )
+  return { id: 'no-1' }
 }
 const { name: __, ...DEFINITION_BODY } = { name: 'bgp', topology: TOPOLOGY, title: 'BGP' }
 
@@ -379,6 +400,30 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     action: 'requeue',
     about: 'session:',
   },
+  saveSession: {
+    async arrange() {
+      return { id: (await fleet.inSlot()).id }
+    },
+    action: 'save',
+    about: 'session:',
+  },
+  deleteSave: {
+    async arrange() {
+      return { id: (await fleet.saved((await fleet.inSlot()).id, workOf('one'))).id }
+    },
+    action: 'delete',
+    about: 'save:',
+  },
+  createNotificationTarget: { body: EMAIL_TARGET, action: 'create', about: 'notification_target:' },
+  patchNotificationTarget: {
+    arrange: aTarget,
+    body: { name: 'instructors' },
+    action: 'patch',
+    about: 'notification_target:',
+  },
+  deleteNotificationTarget: { arrange: aTarget, action: 'delete', about: 'notification_target:' },
+  retryNotification: { arrange: aDeadNotification, action: 'retry', about: 'notification:' },
+  deleteNotification: { arrange: aDeadNotification, action: 'delete', about: 'notification:' },
   moveSession: {
     async arrange() {
       return { id: (await fleet.placed((await fleet.serving()).id)).id }
@@ -416,8 +461,8 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   },
 }
 
-/** It only reads. */
-const UNAUDITED: readonly RouteName[] = ['previewPlacement']
+/** They change nothing. */
+const UNAUDITED: readonly RouteName[] = ['previewPlacement', 'testNotificationTarget']
 
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
 const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])
