@@ -40,6 +40,7 @@ import { trustRecord } from '../invariants/secret/trust-record.ts'
 import { unreadableSecrets } from '../invariants/secret/unreadable-secrets.ts'
 import { keptSaves } from '../invariants/session/kept-saves.ts'
 import { labMutationMonitor } from '../invariants/session/lab-mutation-monitor.ts'
+import { labTruths } from '../invariants/session/lab-truth.ts'
 import { type SessionInvariants, sessionInvariants } from '../invariants/session/session-invariants.ts'
 import { sessionPromises } from '../invariants/session/session-promises.ts'
 import { outageBackoff } from '../invariants/worker/outage-backoff.ts'
@@ -210,7 +211,7 @@ function openChecks(base: Base, labsCountedMs: number) {
     time.history(`cloud of ${mutation.worker}`, mutation.act)
   }
   const { settings } = requested
-  const saves = keptSaves({ cloud, following, settings, clock, violated })
+  const saves = keptSaves({ truthOf: labTruths({ cloud, access, following }), following, settings, clock, violated })
   const isPolledOften = base.settings.lablets?.reconcileIntervalMs === undefined
   const promises = sessionPromises({ cloud, access, following, clock, disturbances, ownerChanges, isPolledOften })
   const sessions = sessionInvariants({

@@ -67,11 +67,9 @@ export function healthTruth({ following, clock, disturbances, truthOf }: HealthT
         return known !== null && isWrong(session, known) && isReportable(known) ? [wrong(session, known)] : []
       }),
     changed(session, before) {
-      const known = seen.get(session.id)
-      if (known === undefined || before?.health.status === session.health.status) return []
-      return isJudged(session, clock.now()) && isWrong(session, known) && isReportable(known)
-        ? [wrong(session, known)]
-        : []
+      const known = observe(session)
+      if (known === null || before?.health.status === session.health.status) return []
+      return isWrong(session, known) && isReportable(known) ? [wrong(session, known)] : []
     },
   }
 }

@@ -2,21 +2,22 @@ import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { ApiError, type Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
-import type { SimModel } from '@lcm/cloud-sim/sim-model'
+import type { CmlLab } from '@lcm/cloud-sim/cml/labs/lab'
 import type { ApiRequest, Dispatch } from '@lcm/contract/route-spec'
 import { toMs } from '@lcm/domain/instant'
 import type { Save } from '@lcm/domain/save/save'
-import { isFinal } from '@lcm/domain/session/lablet-session'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Clock } from '@lcm/runtime/clock'
 import type { EventFollower } from '../../world/event-follower.ts'
 import type { SettingsHistory } from '../settings-history.ts'
+import type { LabTruth } from './lab-truth.ts'
 
 /** An import may have read the saves shortly before another one was confirmed. */
 const READ_MS = 60_000
 const STORE = /\/lablet-sessions\/(ls-[^/?]+)\/saves$/
 
 export interface KeptSaveParts {
-  readonly cloud: SimModel
+  truthOf(session: LabletSession): LabTruth
   readonly following: Pick<EventFollower, 'sessions'>
   readonly settings: Pick<SettingsHistory, 'smallestSince'>
   readonly clock: Pick<Clock, 'now'>
@@ -40,15 +41,20 @@ interface Confirmed {
 }
 
 /** A save that the API confirmed has the work of that time, is kept and readable, and is where the next lab of the session begins. */
-export function keptSaves({ cloud, following, settings, clock, violated }: KeptSaveParts): KeptSaves {
+export function keptSaves({ truthOf, following, settings, clock, violated }: KeptSaveParts): KeptSaves {
   const confirmed = new Map<string, Confirmed>()
+
+  function labOf(id: string): CmlLab | null {
+    const session = following.sessions.get(id)
+    return session === undefined ? null : truthOf(session).lab
+  }
 
   function note(session: string, request: ApiRequest, save: Save): void {
     const { topology, began_at } = JSON.parse(request.body ?? '{}')
     const text = gunzipSync(Buffer.from(topology, 'base64')).toString('utf8')
     if (sha256(text) !== save.content_sha256)
       violated(`save ${save.number} of ${session} has another digest than its content`)
-    const missing = typedLines(cloud, session, save, toMs(began_at)).filter(line => !text.includes(line))
+    const missing = typedLines(labOf(session), save, toMs(began_at)).filter(line => !text.includes(line))
     if (missing.length > 0) violated(`save ${save.number} of ${session} lacks ${missing.length} lines of its lab`)
     if (!confirmed.has(save.id)) confirmed.set(save.id, { save, atMs: clock.now(), lines: text.match(LINE) ?? [] })
   }
@@ -100,11 +106,9 @@ const LINE = /description \d[\d.]*/g
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** Lines that were typed before the save began, on the nodes that it says it saved. */
-function typedLines(cloud: SimModel, session: string, { nodes }: Save, beganMs: number): readonly string[] {
+function typedLines(lab: CmlLab | null, { nodes }: Save, beganMs: number): readonly string[] {
   const saved = new Set(nodes.flatMap(({ label, outcome }) => (outcome === 'saved' ? [label] : [])))
-  const labs = cloud.machines().flatMap(({ instance }) => cloud.cml.contextOf(instance.instance_id)?.labs ?? [])
-  const own = labs.find(({ title }) => title.endsWith(` ${session}`))
-  return (own?.nodes ?? [])
+  return (lab?.nodes ?? [])
     .filter(({ label }) => saved.has(label))
     .flatMap(({ typed = [] }) => typed.flatMap(({ at_ms, line }) => (at_ms < beganMs ? [line] : [])))
 }

@@ -12,7 +12,7 @@ export interface LabTruth {
   readonly runningSinceMs: number | null
   /** Since when CML was last started, by which its labs were stopped. */
   readonly downMs: number
-  /** Whether CML serves LCM; null while it serves some calls only. */
+  /** Whether CML serves LCM; null while it serves some calls only, or LCM itself takes its machine down. */
   readonly isServed: boolean | null
   readonly lab: CmlLab | null
   readonly isLabUp: boolean
@@ -53,6 +53,7 @@ function labOf(cloud: SimModel, machine: string, session: LabletSession, { labs 
 
 function isServed({ cloud, access }: Pick<LabTruthParts, 'cloud' | 'access'>, worker: Worker, machine: string) {
   if (access.isCmlCut || access.silent.has(machine) || cloud.cml.stageOf(machine) !== 'READY') return false
+  if (worker.status === 'STOPPING' || worker.status === 'TERMINATING') return null
   const pinned = worker.cml.certificate_sha256
   if (pinned !== null && pinned !== cloud.cml.fingerprintOf(machine)) return false
   const { network, fail_one_in, ram_taken_mib, never_boot } = cloud.cml.contextOf(machine)?.faults ?? {}

@@ -11,6 +11,10 @@ const STOPPED_MS_MAX = 15 * MINUTE_MS
 /** LCM may not know yet that the owner has stopped a lab when its machine goes down, or has not yet started it again. */
 const UNSEEN_MS = 3 * MINUTE_MS
 
+export interface AgainstOwnerParts extends Pick<RunningLabParts, 'ownerChanges' | 'truthOf'> {
+  sightLostMs(session: string): number
+}
+
 export interface RunningLabParts {
   readonly following: Pick<EventFollower, 'workers' | 'sessions'>
   readonly clock: Pick<Clock, 'now'>
@@ -52,16 +56,33 @@ const isInSlot = ({ status, desired_status, timeslot }: LabletSession, nowMs: nu
 const isStartFailed = ({ pipeline }: LabletSession): boolean =>
   Object.values(pipeline?.steps ?? {}).some(({ status }) => status === 'failed')
 
+/** Since when the CML of each session was last unable to serve LCM; it may serve again since. */
+export function lostSight({ following, clock, truthOf }: Omit<RunningLabParts, 'ownerChanges'>) {
+  const periods = new Map<string, { readonly fromMs: number; isOpen: boolean }>()
+  return {
+    sinceMs: (session: string): number => periods.get(session)?.fromMs ?? 0,
+    step(): string[] {
+      for (const session of following.sessions.values()) {
+        const period = periods.get(session.id)
+        const isOpen = session.worker_id !== null && truthOf(session).isServed !== true
+        if (isOpen && !period?.isOpen) periods.set(session.id, { fromMs: clock.now(), isOpen })
+        else if (period !== undefined) period.isOpen = isOpen
+      }
+      return []
+    },
+  }
+}
+
 /** A lab that its owner stopped, while it ran well, is not started by LCM. */
 export function startedAgainstOwner(
   session: LabletSession | undefined,
   labId: string,
-  { ownerChanges, truthOf }: Pick<RunningLabParts, 'ownerChanges' | 'truthOf'>,
+  { ownerChanges, truthOf, sightLostMs }: AgainstOwnerParts,
 ): string[] {
   const stop = ownerChanges.stops.get(labId)
   if (session === undefined || stop === undefined || !stop.isKnown) return []
   const { downMs } = truthOf(session)
-  const mayStart = Math.abs(downMs - stop.atMs) < UNSEEN_MS
+  const mayStart = [downMs, sightLostMs(session.id)].some(ms => Math.abs(ms - stop.atMs) < UNSEEN_MS)
   if (mayStart) ownerChanges.stops.delete(labId)
   return mayStart ? [] : [`the lab of ${session.id} is started after its owner stopped it`]
 }

@@ -7,7 +7,7 @@ import { endedBySilence } from './ended-by-silence.ts'
 import { healthTruth } from './health-truth.ts'
 import { blamedOnPerson } from './lab-after-machine-restart.ts'
 import { type LabTruthParts, labTruths } from './lab-truth.ts'
-import { startedAgainstOwner, stoppedLabs } from './labs-keep-running.ts'
+import { lostSight, startedAgainstOwner, stoppedLabs } from './labs-keep-running.ts'
 import { movedSessions } from './moved-sessions.ts'
 
 export interface SessionPromiseParts extends Pick<LabTruthParts, 'cloud' | 'access'> {
@@ -34,7 +34,8 @@ export function sessionPromises(parts: SessionPromiseParts): SessionPromises {
   const truthOf = labTruths(parts)
   const shared = { ...parts, truthOf }
   const health = healthTruth(shared)
-  const steps = [stoppedLabs(shared), movedSessions(shared), ...(parts.isPolledOften ? [health.step] : [])]
+  const sight = lostSight(shared)
+  const steps = [sight.step, stoppedLabs(shared), movedSessions(shared), ...(parts.isPolledOften ? [health.step] : [])]
   return {
     changed(session, before) {
       const wrong = [...blamedOnPerson(session, parts), ...(parts.isPolledOften ? health.changed(session, before) : [])]
@@ -44,6 +45,7 @@ export function sessionPromises(parts: SessionPromiseParts): SessionPromises {
       return [...wrong, ...endedBySilence(ended)]
     },
     step: () => steps.flatMap(step => step()),
-    starting: (labId, sessionId) => startedAgainstOwner(following.sessions.get(sessionId ?? ''), labId, shared),
+    starting: (labId, sessionId) =>
+      startedAgainstOwner(following.sessions.get(sessionId ?? ''), labId, { ...shared, sightLostMs: sight.sinceMs }),
   }
 }
