@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { freeCapacityOf } from '../session/free-capacity.ts'
 import { bestOf } from '../session/placement.ts'
 import type { Worker } from '../worker/worker.ts'
-import { NO_LICENSE } from '../worker/worker-field-schemas.ts'
+import { NO_LICENSE, NOTHING_RESERVED } from '../worker/worker-field-schemas.ts'
 import { fleetCapacity } from './fleet-capacity.ts'
 
 const declared = { cpu_cores: 48, memory_gb: 184, storage_gb: 150, max_nodes: 200 }
@@ -38,6 +38,12 @@ describe('the capacity of the fleet', () => {
     expect(bestOf(DEMAND, [freeCapacityOf(closed)])).toBeNull()
     expect(nodesOf(closed)).toEqual({ declared: 200, usable: 3, reserved: 3, closed_workers: 1 })
     expect(fleetCapacity([closed]).usable).toEqual(reserved)
+  })
+
+  it('is nothing on a worker whose capacity is unknown, which accepts no sessions', () => {
+    const unknown = metal({ capacity: { declared: null, reserved: NOTHING_RESERVED } })
+    expect(bestOf(DEMAND, [freeCapacityOf(unknown)])).toBeNull()
+    expect(nodesOf(unknown)).toEqual({ declared: 0, usable: 0, reserved: 0, closed_workers: 1 })
   })
 
   it.each(['STOPPED', 'STARTING', 'FAILED', 'UNKNOWN', 'TERMINATED'] as const)('does not count %s workers', status => {

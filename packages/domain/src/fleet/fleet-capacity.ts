@@ -34,7 +34,7 @@ export function fleetCapacity(workers: Iterable<Worker>): FleetCapacity {
   for (const worker of workers) {
     if (worker.status !== 'RUNNING' && worker.status !== 'DRAINING') continue
     const { closed, free } = freeCapacityOf(worker)
-    if (closed !== null) closed_workers += 1
+    if (closed !== null || worker.capacity.declared === null) closed_workers += 1
     for (const kind of CAPACITY_KINDS) {
       // A use without a known size would look like a full disk.
       if (!Number.isFinite(free[kind])) continue

@@ -46,7 +46,7 @@ const Warnings = ({ warnings }: { warnings: readonly Reason[] }) => (
   <>
     {warnings.map(({ code, message }) => (
       <p key={code} class="callout tone-orange" role="status">
-        <strong>This lab can't run yet:</strong> {message}. Bookings wait until the fleet fits.
+        <strong>Its sessions will wait:</strong> {message}.
       </p>
     ))}
   </>

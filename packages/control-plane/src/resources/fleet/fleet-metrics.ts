@@ -2,7 +2,7 @@ import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { lostSession } from '@lcm/domain/session/session-health'
-import { diskPerHour, perHourOf } from '@lcm/domain/worker/cost'
+import { diskPerHour } from '@lcm/domain/worker/cost'
 import { COST_SHARES } from '@lcm/domain/worker/worker-field-schemas'
 import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { Api } from '../../api-context.ts'
@@ -101,10 +101,9 @@ async function costByCause(api: Api): Promise<Labeled> {
     perHour[share] = (perHour[share] ?? 0) + usd
   }
   for (const worker of await listAllWorkers(api)) {
-    const disk = diskPerHour(worker)
-    add('disk', disk)
+    add('disk', diskPerHour(worker))
     const { cause } = worker.billing
-    if (cause !== null && cause !== 'stopped') add(cause, (perHourOf(worker) ?? disk) - disk)
+    if (cause !== null && cause !== 'stopped') add(cause, worker.cost_per_hour_usd ?? 0)
   }
   return perHour
 }
