@@ -73,6 +73,14 @@ it('flights become purchases', () => {
   expect(upgrade('fleet_scaling', { flights })).toEqual({ purchases: flights, stop_permits: {} })
 })
 
+it.each([
+  ['DISCOVERY', 0, null],
+  ['DISCOVERY', 4, 4],
+  ['SCALE_UP', 0, 0],
+])('has no known price of an imported machine, which was 0: %s at %j becomes %j', (origin, before, after) => {
+  expect(upgrade('worker', { origin, cost_per_hour_usd: before }).cost_per_hour_usd).toBe(after)
+})
+
 describe('a token of 0.1.0', () => {
   it('belongs to a person with the id of its actor, which owns its sessions', () => {
     const token = { id: 'tk-1', name: 'ci', role: 'operator', service: null }

@@ -92,8 +92,8 @@ function trust(worker: OldBody): object {
 
 /**
  * Reasons become data, except texts of users such as `desired_reason`. `flights` become `purchases`. Every session is indexed
- * again, because its `reservation_id` is unique per owner now. Machines need an approval. Tokens get a person with the id of their
- * actor, so that the owners of sessions stay; `seedPeople` creates its record.
+ * again, because its `reservation_id` is unique per owner now. Machines need an approval, and imported ones have no known price. Tokens
+ * get a person with the id of their actor, so that the owners of sessions stay; `seedPeople` creates its record.
  */
 export const FROM_0_1_0: Upgrade = {
   worker: worker => ({
@@ -102,6 +102,8 @@ export const FROM_0_1_0: Upgrade = {
     state_history: history(worker.state_history),
     ...(worker.pause === undefined ? {} : { pause: pause(worker.pause) }),
     ...trust(worker),
+    // 0 stood for the unknown price of an imported machine.
+    ...(worker.origin === 'DISCOVERY' && worker.cost_per_hour_usd === 0 ? { cost_per_hour_usd: null } : {}),
   }),
   session: session => ({
     ...session,

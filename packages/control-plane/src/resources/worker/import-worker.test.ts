@@ -124,13 +124,15 @@ describe('a discovered machine', () => {
 
   it('that an earlier version recorded without a price gets it at the next start', async () => {
     const { json } = await found()
-    await fleet.edit(json.id, () => ({ cost_per_hour_usd: 0, capacity: { ...json.capacity, declared: null } }))
+    await fleet.edit(json.id, () => ({ cost_per_hour_usd: null, capacity: { ...json.capacity, declared: null } }))
     await fleet.clock.advance(3_600_000)
     await fleet.seed([])
     await fleet.clock.advance(3_600_000)
     const worker = await fleet.get(json.id)
     expect(worker.capacity.declared).toMatchObject({ cpu_cores: 96 })
     expect(worker.cost).toMatchObject({ spent_usd: expect.closeTo(4.08, 2), per_hour_usd: 4.08 })
+    const { unknown_prices } = (await fleet.send('GET', 'fleet/cost')).json
+    expect(unknown_prices).toBe(1)
     await fleet.seed([])
     expect((await fleet.get(json.id)).version).toBe(worker.version)
   })
