@@ -119,7 +119,6 @@ export function definitionFor<D extends Omit<LabletDefinition, 'topology'>>(acto
   return {
     ...definition,
     ...('topology' in definition ? { topology: null } : {}),
-    ...('warnings' in definition ? { warnings: [] } : {}),
     source: withoutQuery(source),
     sync: { ...sync, error: sync.error && NOT_FETCHED },
   }

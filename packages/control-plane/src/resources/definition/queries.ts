@@ -6,7 +6,7 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api, Request } from '../../api-context.ts'
 import type { StoredDefinition } from '../../internal-documents.ts'
-import { definitionFor } from '../../narrow-view.ts'
+import { definitionFor, readsTopologies } from '../../narrow-view.ts'
 import { listAll, listPage } from '../list-documents.ts'
 import { givenOf } from './definition-content.ts'
 import { definitionSummary, definitionView } from './definition-view.ts'
@@ -29,7 +29,7 @@ export async function getDefinition(
   if (found.status === 'ACTIVE') await deprecateReplaced(api, found.name)
   const stored = await findDefinition(api, id)
   const definition = definitionView(stored)
-  const warnings = await warningsOf(api, definition)
+  const warnings = readsTopologies(actor) ? await warningsOf(api, definition) : []
   const view = { ...definition, warnings, given: givenOf(stored), graph: await graphOf(definition) }
   return definitionFor(actor, view)
 }
