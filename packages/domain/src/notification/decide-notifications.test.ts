@@ -1,4 +1,4 @@
-import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
+import { aServingWorker, aSession, aTarget } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { degraded, down, HEALTHY } from '../health.ts'
 import { toInstant, toMs } from '../instant.ts'
@@ -14,23 +14,8 @@ const START = toMs('2026-01-02T09:00:00.000Z')
 const END = toInstant(START + 120 * MINUTE_MS)
 const at = (minutes: number) => toInstant(START + minutes * MINUTE_MS)
 
-const target = (more: Partial<NotificationTarget> = {}): NotificationTarget => ({
-  id: 'nt-1',
-  version: 1,
-  created_at: at(-60),
-  updated_at: at(-60),
-  name: 'all',
-  type: 'webhook',
-  kinds: [],
-  min_severity: 'info',
-  definitions: [],
-  owners: [],
-  to: [],
-  to_owner: false,
-  url_host: 'hooks.example.com',
-  is_signed: false,
-  ...more,
-})
+const target = (more: Partial<NotificationTarget> = {}) =>
+  aTarget({ id: 'nt-1', name: 'all', created_at: at(-60), updated_at: at(-60), ...more })
 
 const session = (more: Partial<LabletSession> = {}) =>
   aSession({ timeslot: { start: at(0), end: END }, status: 'RUNNING', ...more })
@@ -219,8 +204,14 @@ describe('a waiting session', () => {
 describe('an event', () => {
   it('before its target was changed is not sent', () => {
     const listener = aListener(target({ updated_at: at(0) }))
-    listener.note(session({ id: 'ls-1', state_history: [ready(-1)] }))
+    listener.note(session({ id: 'ls-1', state_history: [ready(-2)] }))
     expect(listener.until(5)).toEqual([])
+  })
+
+  it('that is due while its target is changed is sent', () => {
+    const listener = aListener(target({ updated_at: at(0) }))
+    listener.note(session({ id: 'ls-1', state_history: [ready(-0.5)] }))
+    expect(listener.until(5)).toEqual(['session_ready ls-1'])
   })
 
   it('is sent when the session ends soon, again after an extension, and never after the end', () => {

@@ -153,9 +153,9 @@ function isNews({ target, sent, nowMs }: Judging, owner: string | null, notice: 
   return open === undefined || notice.gravity > open.gravity
 }
 
-/** Events before the target was changed were not for it; problems that last are. */
+/** Events before the target was changed were not for it, but for those that may still be due; problems that last are. */
 function isRecent({ updated_at }: NotificationTarget, { kind, at, subject }: Notice, nowMs: number): boolean {
-  if (at < updated_at || nowMs - toMs(at) > EVENT_MS_MAX) return false
+  if (toMs(at) < toMs(updated_at) - 2 * FOLD_MS || nowMs - toMs(at) > EVENT_MS_MAX) return false
   return kind !== 'session_ends_soon' || subject.kind !== 'session' || nowMs < toMs(subject.end)
 }
 

@@ -137,4 +137,13 @@ export const Notification = z
 export type Notification = z.infer<typeof Notification>
 
 /** What a message says, whatever carries it. */
-export type Message = Pick<Notification, 'kind' | 'severity' | 'is_resolved' | 'title' | 'lines' | 'link' | 'subjects'>
+export const Message = Notification.pick({
+  kind: true,
+  severity: true,
+  is_resolved: true,
+  title: true,
+  lines: true,
+  link: true,
+  subjects: true,
+})
+export type Message = z.infer<typeof Message>

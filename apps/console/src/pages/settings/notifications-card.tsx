@@ -41,7 +41,7 @@ export function NotificationsCard() {
     <section class="card tokens" aria-labelledby="notifications-title">
       <header class="tokens-head">
         <h2 id="notifications-title">Notifications</h2>
-        <p class="muted">Slack, email and webhooks that hear when labs are ready and when something breaks.</p>
+        <p class="muted">Messages by Slack, email or webhook when labs are ready and when something breaks.</p>
         <button type="button" class="button small" onClick={open}>
           <NamedIcon name="plus" />
           Create target

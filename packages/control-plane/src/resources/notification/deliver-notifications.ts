@@ -1,4 +1,5 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
+import { Message } from '@lcm/domain/notification/notification-target'
 import { exponentialBackoff, type Logger } from '@lcm/runtime'
 import type { Api } from '../../api-context.ts'
 import type { Delivery } from '../../changes/webhook/http-post.ts'
@@ -63,30 +64,13 @@ async function deliverDue({ api, signal, ...parts }: DeliveryParts, target: Stor
 async function attempt(
   { api, setting, signal }: DeliveryParts,
   target: StoredTarget,
-  { id, owner, created_at: at, ...message }: StoredNotification,
+  notification: StoredNotification,
 ): Promise<Delivery> {
+  const { id, owner, created_at: at } = notification
   const email = owner === null ? null : (await api.people.get(owner))?.email
   const to = owner === null ? target.to : email ? [email] : []
-  return sendMessage(api, setting, { target, outgoing: { id, at, to, message: messageOf(message) } }, signal)
+  return sendMessage(api, setting, { target, outgoing: { id, at, to, message: Message.parse(notification) } }, signal)
 }
-
-const messageOf = ({
-  kind,
-  severity,
-  is_resolved,
-  title,
-  lines,
-  link,
-  subjects,
-}: Omit<StoredNotification, 'id' | 'owner' | 'created_at'>) => ({
-  kind,
-  severity,
-  is_resolved,
-  title,
-  lines,
-  link,
-  subjects,
-})
 
 /** A notification that was deleted meanwhile stays so. */
 async function record(
