@@ -3,6 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { NOT_NEEDED } from '@lcm/domain/worker/worker-field-schemas'
 import { METAL } from '@lcm/testkit/a-control-plane'
+import { aNotification } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { StoredNotification } from '../../internal-documents.ts'
 import { TOPOLOGY } from '../../testing/bookable-fleet.ts'
@@ -46,6 +47,13 @@ const wanting = (desired_status: string) => ({
 const aPerson = async () => ({
   id: (await fleet.send('POST', 'people', { json: { name: 'Ann', role: 'user' } })).json.id,
 })
+const TARGET = { name: 'ops', type: 'slack', url: 'https://hooks.example/secret' }
+const aTarget = async () => ({ id: (await fleet.send('POST', 'notification-targets', { json: TARGET })).json.id })
+const aDeadNotification = async () => {
+  const notification = aNotification()
+  await fleet.put('notifications', notification)
+  return { id: notification.id }
+}
 /** Body of a merge; the id is known when the request is made. */
 const MERGE = { into: '' }
 const aDefinition = async () => ({ id: (await fleet.define()).id })
@@ -296,6 +304,31 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     before: { merging_into: null },
     after: { merging_into: expect.any(String) },
   },
+  createNotificationTarget: {
+    body: TARGET,
+    action: 'create',
+    about: 'notification_target:',
+    before: {},
+    after: expect.objectContaining({ name: 'ops', type: 'slack' }),
+  },
+  patchNotificationTarget: {
+    arrange: aTarget,
+    body: { min_severity: 'critical', url: 'https://other.example/secret' },
+    action: 'patch',
+    about: 'notification_target:',
+    before: { min_severity: 'info', url_host: 'hooks.example' },
+    after: { min_severity: 'critical', url_host: 'other.example' },
+  },
+  deleteNotificationTarget: {
+    arrange: aTarget,
+    action: 'delete',
+    about: 'notification_target:',
+    before: { name: 'ops' },
+    after: {},
+  },
+  testNotificationTarget: { arrange: aTarget, action: 'test', about: 'notification_target:' },
+  retryNotification: { arrange: aDeadNotification, action: 'retry', about: 'notification:' },
+  deleteNotification: { arrange: aDeadNotification, action: 'delete', about: 'notification:' },
   createToken: {
     body: { name: 'ci', role: 'operator' },
     action: 'create',

@@ -133,6 +133,9 @@ export async function testTarget(
   }
   if (target.type === 'email' && outgoing.to.length === 0)
     return { delivered: false, error: 'you have no email address that LCM knows; set it with `lcm edit person`' }
+  const entry = auditEntry(actor, 'test', outgoing.at)
+  const subject = addressSecretOf(target.id).resource
+  await api.store.journal.append([{ ...entry, id: `${subject}:test:${outgoing.id}`, subject }])
   const delivery = await sendMessage(api, setting, { target, outgoing }, signal)
   await recordHealth(api, target.id, delivery)
   return delivery.outcome === 'accepted'
