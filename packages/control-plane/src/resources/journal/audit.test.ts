@@ -3,7 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { NOT_NEEDED } from '@lcm/domain/worker/worker-field-schemas'
 import { METAL } from '@lcm/testkit/a-control-plane'
-import { aNotification } from '@lcm/testkit/test-data-builders'
+import { aNotification, aSave } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { StoredNotification } from '../../internal-documents.ts'
 import { TOPOLOGY } from '../../testing/bookable-fleet.ts'
@@ -472,6 +472,26 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     },
     action: 'retry',
     about: 'session:',
+  },
+  saveSession: {
+    async arrange() {
+      const { id } = await fleet.placed((await fleet.serving()).id)
+      for (const status of ['INSTANTIATING', 'READY']) await fleet.reportSession(id, { status })
+      return { id }
+    },
+    action: 'save',
+    about: 'session:',
+  },
+  deleteSave: {
+    async arrange() {
+      const save = { ...aSave({ owner: 'ann' }), sealed_key: '', needed_by: [] }
+      await fleet.put('saves', save)
+      return { id: save.id }
+    },
+    action: 'delete',
+    about: 'save:',
+    before: expect.objectContaining({ owner: 'ann' }),
+    after: {},
   },
   startLab: { arrange: aLab, action: 'start', about: 'lab_record:' },
   stopLab: { arrange: aLab, action: 'stop', about: 'lab_record:' },
