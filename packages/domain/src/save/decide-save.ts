@@ -65,10 +65,18 @@ export function endsWithSave({ state_history }: Pick<LabletSession, 'state_histo
   return last?.from === 'READY' || last?.from === 'RUNNING'
 }
 
-/** The prompt of a configuration mode, or a command that is not sent yet. An extraction would end the one and run the other. */
-const MID_COMMAND = /(?:\(conf[^)]*\)\s?#|^[\w.@:~/-]{1,64}(?:\([^)]{1,64}\))?[#>$]\s*\S)/
+/**
+ * The prompt of a configuration mode, a command that is not sent yet, a page of a long answer, or a question. An extraction would end
+ * the first, run the second, and answer the last, such as `Proceed with reload? [confirm]`.
+ */
+const MID_COMMAND =
+  /\(conf[^)]*\)\s?#|^[\w.@:~/-]{1,64}(?:\([^)]{1,64}\))?[#>$]\s*\S|-\s?more\s?-|\[(?:confirm|y(?:es)?\/no?)\]|\?\s*$|password:\s*$/i
+/** What a device reports by itself appears below the line that its user types. */
+const LOG_MESSAGE = /%[\w-]+-\d-\w+/
 
 /** Whether a user works on a console that showed these lines a few seconds apart. */
-export function isConsoleInUse(before: string, after: string): boolean {
-  return before !== after || MID_COMMAND.test(after.slice(after.lastIndexOf('\n') + 1))
-}
+export const isConsoleInUse = (before: string, after: string): boolean =>
+  before !== after || MID_COMMAND.test(lastLine(after))
+
+const lastLine = (shown: string): string =>
+  shown.split(/[\r\n]+/).findLast(line => line.trim() !== '' && !LOG_MESSAGE.test(line)) ?? ''

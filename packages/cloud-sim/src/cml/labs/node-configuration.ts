@@ -34,11 +34,12 @@ export function withTyped(node: LabNode, line: string, atMs: number): LabNode {
 /** The disk of a wiped node is empty: it boots with the configuration of the lab again. */
 export const withoutTyped = (node: LabNode): LabNode => (typedLines(node).length === 0 ? node : { ...node, typed: [] })
 
-/** What the serial console has shown. */
-export const consoleText = (node: LabNode): string =>
-  [`${hostOf(node)} con0 is now available`, ...typedLines(node).map(({ line }) => `${hostOf(node)}#${line}`), ''].join(
-    '\n',
-  )
+/** What the serial console has shown; below each command the prompt appears again. */
+export function consoleText(node: LabNode): string {
+  const prompt = `${hostOf(node)}#`
+  const lines = typedLines(node).map(({ line }) => `${prompt}${line}`)
+  return [`${hostOf(node)} con0 is now available`, ...lines, lines.length === 0 ? '' : prompt].join('\n')
+}
 
 /** States stored by earlier releases lack the member. */
 const typedLines = ({ typed = [] }: LabNode): readonly TypedLine[] => typed
