@@ -112,11 +112,19 @@ describe('a console', () => {
 
   const LOG = '\r\n*Mar  1 00:02:11.123: %LINK-3-UPDOWN: Interface Ethernet0/0, changed state to up\r\n'
   it.each<[string, string, boolean]>([
-    ['a configuration mode is in use, also below a log message', `R1(config-if)#no shutdown\r\nR1(config-if)#${LOG}`, true],
+    [
+      'a configuration mode is in use, also below a log message',
+      `R1(config-if)#no shutdown\r\nR1(config-if)#${LOG}`,
+      true,
+    ],
     ['half a command is in use, also below a log message', `R1#clear ip${LOG}`, true],
     ['a configuration mode is in use, also if CML ends each line', 'R1#conf t\nR1(config)#\n', true],
     ['its prompt is free, also below a log message', `R1(config)#end\r\nR1#${LOG}${LOG}`, false],
-    ['a logout is free', `R1(config)#\r\n\r\nR1 con0 is now available\r\n\r\nPress RETURN to get started.\r\n\r\n`, false],
+    [
+      'a logout is free',
+      `R1(config)#\r\n\r\nR1 con0 is now available\r\n\r\nPress RETURN to get started.\r\n\r\n`,
+      false,
+    ],
     ['a page of a long answer is in use', 'R1#show ip route\r\nGateway of last resort is not set\r\n --More-- ', true],
     ['a page of ASA is in use', 'asa# show run\r\n: Saved\r\n<--- More --->', true],
     ['a question that Enter answers is in use', 'R1#reload\r\nProceed with reload? [confirm]', true],

@@ -13,7 +13,8 @@ const aSave = (number: number, endedDaysAgo: number | null = null): RetainedSave
   session_ended_at: endedDaysAgo === null ? null : toInstant(NOW_MS - endedDaysAgo * DAY_MS),
 })
 const going = (saves: readonly RetainedSave[], needed: readonly string[] = [], rules = RULES) => {
-  const retention: Retention = { rules, isNeeded: id => needed.includes(id), nowMs: NOW_MS }
+  const isNeeded = (id: string) => needed.includes(id)
+  const retention: Retention = { rules, isNeeded, isPassedOver: () => false, nowMs: NOW_MS }
   return savesToRemove(saves, retention).map(({ id }) => id)
 }
 

@@ -10,18 +10,23 @@ export interface Retention {
   readonly rules: Pick<SettingValues, 'saves_kept' | 'save_retention_days'>
   /** Saves that an open session needs, whatever the rules say. */
   isNeeded(id: string): boolean
+  /** Saves that the lab of the session could not start with: the later ones lack their work. */
+  isPassedOver(id: string): boolean
   readonly nowMs: number
 }
 
 /**
- * The saves of one session that go. While it is open its newest saves stay; after its end the newest one stays for the retention,
- * and older ones only while they are needed.
+ * The saves of one session that go. While it is open its newest saves stay; after its end the newest one stays for the retention.
+ * Those that were passed over stay beside them, and others only while they are needed.
  */
-export function savesToRemove<S extends RetainedSave>(saves: readonly S[], { rules, isNeeded, nowMs }: Retention): S[] {
+export function savesToRemove<S extends RetainedSave>(
+  saves: readonly S[],
+  { rules, isNeeded, isPassedOver, nowMs }: Retention,
+): S[] {
   const newestFirst = saves.toSorted((a, b) => b.number - a.number)
-  const isKept = ({ session_ended_at }: S, index: number): boolean =>
+  const isKept = ({ id, session_ended_at }: S, index: number): boolean =>
     session_ended_at === null
-      ? index < rules.saves_kept
-      : index === 0 && nowMs < toMs(session_ended_at) + rules.save_retention_days * DAY_MS
+      ? index < rules.saves_kept || isPassedOver(id)
+      : (index === 0 || isPassedOver(id)) && nowMs < toMs(session_ended_at) + rules.save_retention_days * DAY_MS
   return newestFirst.filter((save, index) => !isKept(save, index) && !isNeeded(save.id))
 }

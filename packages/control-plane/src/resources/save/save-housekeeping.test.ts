@@ -1,4 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
+import { restoreReason, withRestore } from '@lcm/domain/save/restore'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aSavedCourse, type SavedCourse, workOf } from '../../testing/saved-course.ts'
 import { makeId } from '../ids.ts'
@@ -33,6 +35,40 @@ describe('while a session is open', () => {
     await saveAll('one', 'two')
     await course.maintain()
     expect(await numbers()).toEqual([2])
+  })
+})
+
+describe('a save that the lab of its session could not start with', () => {
+  /** The lab starts afresh on another worker, and its saves don't have the earlier work. */
+  async function passedOver(): Promise<string> {
+    const { id: lost } = await course.saved(id, workOf('all the work'))
+    const refused = new Map([[lost, reason('save_refused', { save: lost, error: 'no key' })]])
+    const because = restoreReason(null, refused)
+    if (because === null) throw new Error('nothing was refused')
+    const session = await course.session(id)
+    await course.editDocument('sessions', id, { conditions: withRestore(session, because, session.updated_at) })
+    await saveAll(...NAMES)
+    await course.maintain()
+    return lost
+  }
+
+  it('is kept beside the last three', async () => {
+    const lost = await passedOver()
+    expect(await numbers()).toEqual([1, 4, 5, 6])
+    expect(await course.workIn(lost)).toBe(workOf('all the work'))
+  })
+
+  it('is kept like the final save', async () => {
+    const lost = await passedOver()
+    await course.end(id)
+    await course.maintain()
+    expect(await numbers()).toEqual([1, 6])
+    await course.clock.advance(29 * DAY_MS)
+    await course.maintain()
+    expect(await course.workIn(lost)).toBe(workOf('all the work'))
+    await course.clock.advance(2 * DAY_MS)
+    await course.maintain()
+    expect(await numbers()).toEqual([])
   })
 })
 

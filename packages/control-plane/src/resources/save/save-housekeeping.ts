@@ -1,4 +1,5 @@
 import { type Instant, toInstant } from '@lcm/domain/instant'
+import { refusedSaves } from '@lcm/domain/save/restore'
 import { type RetainedSave, type Retention, savesToRemove } from '@lcm/domain/save/save-retention'
 import { isFinal } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
@@ -46,12 +47,13 @@ async function retainOpen(api: Api, rules: Rules, budget: Budget): Promise<void>
   for (const [sessionId, saves] of bySession) {
     if (isSpent(budget)) return
     const session = await api.sessions.get(sessionId)
+    const passedOver = new Set(session === null ? [] : refusedSaves(session).keys())
     if (session !== null && !isFinal(session.status)) {
-      await removeFrom(api, { saves, endedAt: null, rules }, budget)
+      await removeFrom(api, { saves, passedOver, endedAt: null, rules }, budget)
       continue
     }
     const endedAt = session?.entered_status_at ?? toInstant(api.clock.now())
-    const removed = await removeFrom(api, { saves, endedAt, rules }, budget)
+    const removed = await removeFrom(api, { saves, passedOver, endedAt, rules }, budget)
     for (const save of saves) if (!removed.has(save.id)) await close(api, save, endedAt, budget)
   }
 }
@@ -71,25 +73,30 @@ async function removeExpired(api: Api, rules: Rules, budget: Budget): Promise<vo
   const before = toInstant(api.clock.now() - rules.save_retention_days * DAY_MS)
   for (const save of await listCreatedBefore(api.saves, before, { where: { is_open: 'no' } })) {
     if (isSpent(budget)) return
-    await removeFrom(api, { saves: [save], endedAt: save.session_ended_at, rules }, budget)
+    await removeFrom(api, { saves: [save], passedOver: new Set(), endedAt: save.session_ended_at, rules }, budget)
   }
 }
 
 interface Group {
   /** Of one session. */
   readonly saves: readonly StoredSave[]
+  readonly passedOver: ReadonlySet<string>
   readonly endedAt: Instant | null
   readonly rules: Rules
 }
 
 /** Returns the ids of those that go, whether this round removes them or a later one. */
-async function removeFrom(api: Api, { saves, endedAt, rules }: Group, budget: Budget): Promise<ReadonlySet<string>> {
+async function removeFrom(
+  api: Api,
+  { saves, passedOver, endedAt, rules }: Group,
+  budget: Budget,
+): Promise<ReadonlySet<string>> {
   const byId = new Map(saves.map(save => [save.id, save]))
   const needed = new Set<string>()
   const decide = (isNeeded: (id: string) => boolean): RetainedSave[] =>
     savesToRemove(
       saves.map(({ id, number }) => ({ id, number, session_ended_at: endedAt })),
-      { rules, isNeeded, nowMs: api.clock.now() },
+      { rules, isNeeded, isPassedOver: id => passedOver.has(id), nowMs: api.clock.now() },
     )
   for (const { id } of decide(() => false)) {
     const save = byId.get(id)
