@@ -1,12 +1,12 @@
 import { ProblemError } from '@lcm/contract/problems'
 import { mayModify } from '@lcm/contract/route-spec'
-import { toInstant, toMs } from '@lcm/domain/instant'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { isFinal } from '@lcm/domain/session/lablet-session'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
 import type { StoredSave } from '../../internal-documents.ts'
 import { asSystem, nullOnConflict } from '../../system-actor.ts'
-import { refuseStale } from '../change-document.ts'
+import { changeDocument, refuseStale } from '../change-document.ts'
 import { auditEntry, removalEntry } from '../journal/entries.ts'
 import { changeSession } from '../session/change-session.ts'
 import { unknownSave } from './queries.ts'
@@ -52,13 +52,33 @@ const BOOKING_MS_MAX = 60_000
 
 /** An open session whose lab is made from the save; null if there is none. */
 export async function sessionThatNeeds(api: Api, save: StoredSave): Promise<string | null> {
-  const since = new Map(save.needed_by.map(each => [each.session_id, each.since]))
-  for (const id of new Set([...since.keys(), save.session_id])) {
-    const session = await api.sessions.get(id)
-    const claimed = since.get(id)
-    if (session === null) {
-      if (claimed !== undefined && api.clock.now() - toMs(claimed) < BOOKING_MS_MAX) return id
-    } else if (session.restore_from === save.id && !isFinal(session.status)) return id
-  }
+  const claims = [...save.needed_by, { session_id: save.session_id, since: null }]
+  for (const claim of claims) if (await isNeededFor(api, save.id, claim)) return claim.session_id
   return null
+}
+
+interface Claim {
+  readonly session_id: string
+  /** Null for the session that was saved. */
+  readonly since: Instant | null
+}
+
+/** Without a session the booking is in progress, or crashed. */
+async function isNeededFor(api: Api, saveId: string, { session_id, since }: Claim): Promise<boolean> {
+  const session = await api.sessions.get(session_id)
+  if (session === null) return since !== null && api.clock.now() - toMs(since) < BOOKING_MS_MAX
+  return session.restore_from === saveId && !isFinal(session.status)
+}
+
+/** From now on the retention keeps the save for the session, which is inserted next. Claims of sessions that are over go. */
+export async function claimSave(api: Api, { id, needed_by }: StoredSave, session_id: string): Promise<void> {
+  const over = new Set<string>()
+  for (const claim of needed_by) if (!(await isNeededFor(api, id, claim))) over.add(claim.session_id)
+  await changeDocument({ collection: api.saves, id, noun: 'save' }, api.clock, null, (save, since) => ({
+    document: {
+      ...save,
+      needed_by: [...save.needed_by.filter(claim => !over.has(claim.session_id)), { session_id, since }],
+    },
+    entries: [],
+  }))
 }

@@ -101,6 +101,17 @@ describe('booking from a save', () => {
     expect(await course.workIn(save)).toBe(workOf('one'))
   })
 
+  it('again and again leaves no trace of the bookings that are over', async () => {
+    for (let n = 0; n < 5; n += 1) {
+      const { json: session } = await resume()
+      await course.send('DELETE', `lablet-sessions/${session.id}`, { as: 'user' })
+      await course.reportSession(session.id, { status: 'TERMINATED' })
+      await course.clock.advance(61_000)
+    }
+    const { json: open } = await resume()
+    expect((await course.all('saves')).map(({ needed_by }) => needed_by)).toMatchObject([[{ session_id: open.id }]])
+  })
+
   it('that crashed before its session was stored keeps the save for a minute only', async () => {
     course.store.interrupt({ kind: 'session', write: 'insert', when: 'before', run: crash })
     expect((await resume()).status).toBe(503)

@@ -6,12 +6,12 @@ import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
 import type { StoredDefinition, StoredSave } from '../../internal-documents.ts'
-import { changeDocument } from '../change-document.ts'
 import { deprecateReplaced } from '../definition/deprecate-replaced-versions.ts'
 import { newestFirst, versionsOf } from '../definition/queries.ts'
 import { newId } from '../ids.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { type Admission, admitBooking, tookTooLong } from '../quota/admit-booking.ts'
+import { claimSave } from '../save/delete-save.ts'
 import { endAfter, invalidTimeslot, newSession } from './new-session-document.ts'
 import { cancelSession } from './session-lifecycle-commands.ts'
 
@@ -39,7 +39,7 @@ export async function createSession(api: Api, request: Request<object, unknown, 
     ...session.state_history.map(change => transitionEntry(change, actor.name)),
   ]
   const admission = await admitBooking(api, actor, session)
-  if (save !== null) await claimSave(api, save.id, id)
+  if (save !== null) await claim(api, save, id)
   const result = await api.sessions.insert(session, entries)
   if (result.ok) return stillBookable(api, session, request, admission)
   const stored = once === null ? null : await api.sessions.get(id)
@@ -78,16 +78,12 @@ async function resumable(api: Api, saveId: string, actor: Actor): Promise<Wanted
 
 const saveNotFound = (id: string) => new ProblemError('save_not_found', `there is no save ${id}`)
 
-/** From now on the retention keeps the save for the session, which is inserted next. */
-async function claimSave(api: Api, saveId: string, sessionId: string): Promise<void> {
-  const target = { collection: api.saves, id: saveId, noun: 'save' }
+/** The retention may have removed it meanwhile. */
+async function claim(api: Api, save: StoredSave, sessionId: string): Promise<void> {
   try {
-    await changeDocument(target, api.clock, null, (save, now) => ({
-      document: { ...save, needed_by: [...save.needed_by, { session_id: sessionId, since: now }] },
-      entries: [],
-    }))
+    await claimSave(api, save, sessionId)
   } catch (error) {
-    throw error instanceof ProblemError && error.code === 'not_found' ? saveNotFound(saveId) : error
+    throw error instanceof ProblemError && error.code === 'not_found' ? saveNotFound(save.id) : error
   }
 }
 
