@@ -123,6 +123,19 @@ describe('storing the work of a session', () => {
   })
 })
 
+describe('the save at the end', () => {
+  it('is stored after a save that it interrupted, and which no later one replaces', async () => {
+    const began_at = toInstant(course.clock.now())
+    await course.saved(id, workOf('interrupted'))
+    expect((await course.storeSave(id, workOf('last'), { cause: 'end', began_at })).json).toMatchObject({
+      number: 2,
+      is_final: true,
+    })
+    const { json } = await course.storeSave(id, workOf('late'), { began_at })
+    expect([json.code, (await course.listed()).length]).toEqual(['version_mismatch', 2])
+  })
+})
+
 describe('a repeated attempt', () => {
   const KINDS = [
     ['save', 'insert', 'before'],

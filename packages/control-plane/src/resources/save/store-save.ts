@@ -37,7 +37,7 @@ export async function storeSave(api: Api, request: StoreRequest): Promise<Save> 
 export const savesOf = async (api: Api, sessionId: string): Promise<StoredSave[]> =>
   (await listAll(api.saves, { where: { session_id: sessionId } })).toSorted((a, b) => b.number - a.number)
 
-/** The newest save if it has this content. */
+/** The newest save if it has this content. The save at the end may have interrupted the attempt that made the newest one. */
 async function sameContent(
   api: Api,
   session: LabletSession,
@@ -47,7 +47,7 @@ async function sameContent(
   const [newest] = await savesOf(api, session.id)
   if (newest === undefined) return null
   if (newest.content_sha256 === sha256) return confirmed(api, newest, body)
-  if (newest.created_at <= body.began_at) return null
+  if (newest.created_at <= body.began_at || (body.cause === 'end' && !newest.is_final)) return null
   throw new ProblemError(
     'version_mismatch',
     `save ${newest.number} was made since this attempt began; begin another one`,
