@@ -272,6 +272,31 @@ describe('the end of a session', () => {
   })
 })
 
+describe('many sessions that end at the same time', () => {
+  it('on several workers are all saved, since no worker waits for another', async () => {
+    rig = await labRig({ timeslotMs: 4 * MINUTE_MS })
+    const lab = { version: '0.3.0', title: 'one' }
+    const nodes = [{ id: 'n0', label: 'R1', node_definition: 'alpine', x: 0, y: 0 }]
+    await rig.define({ topology: JSON.stringify({ lab, nodes, links: [] }), port_template: [] })
+    withLabs({
+      async extractConfiguration(login, node, signal) {
+        await rig.clock.sleep(40 * SECOND_MS, signal)
+        await rig.labs.extractConfiguration(login, node, signal)
+      },
+    })
+    rig.faults({ node_quota: 20 })
+    const worker = await rig.worker()
+    const workers = Array.from({ length: 6 }, (_, n) => ({
+      ...{ ...worker, id: `w-${n + 10}`, name: `w${n + 10}`, ec2_instance_id: `i-${n}` },
+    }))
+    await rig.plane.put('workers', ...workers)
+    for (const [n, { id }] of workers.entries()) for (const half of ['a', 'b']) await rig.book(`ls-${n}${half}`, 0, id)
+    await rig.clock.advance(6 * MINUTE_MS)
+    const final = (await saves()).filter(({ is_final }) => is_final)
+    expect(final.map(({ nodes: [node] }) => node?.outcome)).toEqual(Array.from({ length: 12 }, () => 'saved'))
+  })
+})
+
 describe('many sessions on one worker', () => {
   it('are saved three at a time', async () => {
     let [busy, busiest] = [0, 0]

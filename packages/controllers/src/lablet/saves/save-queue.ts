@@ -3,8 +3,8 @@ import { aborted, type HostedService, type LinkedAbort, linkedAbort } from '@lcm
 import { SupersededError } from '../../kit/fenced-write.ts'
 import { type SaveParts, type SaveRequest, saveLab } from './save-lab.ts'
 
-/** Saves in progress, in total and per CML. Others wait: a save is never worth a slow lab. */
-const AT_ONCE_MAX = 10
+/** Saves in progress, in total, so that their topologies fit into memory, and per CML: a save is never worth a slow lab. Others wait. */
+const AT_ONCE_MAX = 30
 const PER_WORKER_MAX = 3
 
 /** Saves labs beside the reconciler of sessions, which waits for none of them. */
