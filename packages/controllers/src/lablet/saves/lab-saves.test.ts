@@ -206,6 +206,22 @@ describe('an attempt that fails', () => {
   })
 })
 
+describe('an attempt that the API refuses', () => {
+  it('is recorded, and is not repeated before the interval has passed', async () => {
+    let downloads = 0
+    withLabs({
+      nodes: async (...call) => (await rig.labs.nodes(...call)).map(node => ({ ...node, label: 'R'.repeat(129) })),
+      async download(...call) {
+        downloads += 1
+        return rig.labs.download(...call)
+      },
+    })
+    await running(15)
+    expect(downloads).toBe(1)
+    expect((await rig.session()).save.outcome).toMatchObject({ code: 'save_failed' })
+  })
+})
+
 describe('the end of a session', () => {
   it('saves what was typed last, whether or not the console is in use, before the lab is stopped', async () => {
     aController(rig, 'one')

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import type { Client } from '@lcm/client/client'
+import { type Client, isProblem } from '@lcm/client/client'
 import type { CmlNode } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import { type Instant, toInstant } from '@lcm/domain/instant'
@@ -59,14 +59,17 @@ export async function saveLab(parts: SaveParts, request: SaveRequest, signal: Ab
     const content = await readLab(parts, request, signal)
     if (content !== null) await store(parts, request, { ...content, began_at }, signal)
   } catch (error) {
-    if (!(error instanceof CloudError) || signal.aborted) throw error
-    await recordFailure(
-      parts,
-      request,
-      { began_at, because: reason('save_failed', { error: error.words.slice(0, ERROR_CHARS_MAX) }) },
-      signal,
-    )
+    const refusal = refusalIn(error)
+    if (refusal === null || signal.aborted) throw error
+    const because = reason('save_failed', { error: refusal.slice(0, ERROR_CHARS_MAX) })
+    await recordFailure(parts, request, { began_at, because }, signal)
   }
+}
+
+/** Why CML failed or the API refuses the save, which another attempt at once would only repeat; null for another error. */
+function refusalIn(error: unknown): string | null {
+  if (error instanceof CloudError) return error.words
+  return isProblem(error, 'validation_failed', 'save_too_large', 'saves_disabled') ? error.message : null
 }
 
 const latest = (a: Instant, b: Instant | null): Instant => (b !== null && b > a ? b : a)
