@@ -1,10 +1,12 @@
+import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { type Worker, workerOfTemplate } from '../worker/worker.ts'
-import { isResumable } from './decide-capacity-wait.ts'
+import { isResumable, WORKER_BOOT_MS } from './decide-capacity-wait.ts'
 import { expectedCapacity, type FreeCapacity } from './free-capacity.ts'
 import { type Demand, emptied, filled, type RefusalCategory, refusalOf, type WorkerRefusal } from './placement.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
+import { movedAt } from './session-health.ts'
 import { type CapacityByWorker, capacitiesFor, type Waiting } from './waiting-session.ts'
 
 const NEVER = '1970-01-01T00:00:00.000Z'
@@ -76,7 +78,11 @@ export function purchases(
 ): SchedulingStep[] {
   if (left.length === 0) return []
   const holders = holdersOf(input)
-  const { bins, unfit } = packed(left, holders.offers)
+  const tooLate = left.filter(each => isTooLate(each, input))
+  const { bins, unfit } = packed(
+    left.filter(each => !tooLate.includes(each)),
+    holders.offers,
+  )
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
   const limit =
@@ -87,7 +93,10 @@ export function purchases(
     because,
     forGood,
   })
+  const noCapacity = (each: Waiting, scale_up: Reason) =>
+    wait(each, reason('no_capacity', { cause: refusalBy(each, capacities), scale_up }), false)
   return [
+    ...tooLate.map(each => noCapacity(each, reason('new_worker_too_late', { minutes: WORKER_BOOT_MS / 60_000 }))),
     ...unfit.map(each => {
       const host = hostOf(each.demand, holders)
       if (host === null) return wait(each, whyNowhere(each.demand, holders), true)
@@ -97,13 +106,15 @@ export function purchases(
     ...bins.flatMap((bin, index) => {
       const template = bin.offer.template.name
       const scale_up = index < granted.length ? reason('scale_up_requested', { template }) : limit
-      return bin.waiting.map(each =>
-        wait(each, reason('no_capacity', { cause: refusalBy(each, capacities), scale_up }), false),
-      )
+      return bin.waiting.map(each => noCapacity(each, scale_up))
     }),
     ...scaleUpSteps(granted, input.region),
   ]
 }
+
+/** The timeslot of a session that lost its lab may be over before a new machine is ready. */
+const isTooLate = ({ session }: Waiting, { nowMs }: SchedulingInput): boolean =>
+  movedAt(session) !== null && toMs(session.timeslot.end) - nowMs <= WORKER_BOOT_MS
 
 /** Everything that could hold a session, now or later: new workers of the templates, and the existing ones without any session. */
 export interface Holders {

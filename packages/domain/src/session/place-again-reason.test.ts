@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
-import { type LabletSession, SESSION_STATUSES } from './lablet-session.ts'
+import { LAB_STOPPED, type LabletSession, SESSION_STATUSES } from './lablet-session.ts'
 import { departureOf, placeAgainReason } from './place-again-reason.ts'
 
 const NOW = toMs(aSession().created_at)
@@ -67,6 +67,14 @@ const dead = (status: Worker['status'], minutes: number): Partial<Worker> => ({
   service_status: 'UNAVAILABLE',
   entered_status_at: at(minutes),
 })
+/** Failed first at this time, and is in this status since five minutes ago. */
+const failing = (status: Worker['status'], minutes: number): Partial<Worker> => ({
+  ...dead(status, -5),
+  failures: 2,
+  state_history: (['RUNNING', 'STARTING', 'FAILED', 'STARTING', 'FAILED'] as const).map((to, n) => ({
+    ...{ from: null, to, at: at(n === 4 ? -5 : minutes), because: reason('no_reason_recorded') },
+  })),
+})
 const blocked = (minutes: number): Partial<Worker> => ({
   ...dead('STARTING', minutes),
   conditions: condition(CONDITION.blocked, minutes),
@@ -82,6 +90,9 @@ describe('a session with a lab', () => {
     ['has been STOPPED for 10 min', dead('STOPPED', -10), 'for capacity', 'for capacity'],
     ['has been FAILED for 9 min', dead('FAILED', -9), 'stays', 'stays'],
     ['has been FAILED for 10 min', dead('FAILED', -10), 'for capacity', 'for capacity'],
+    ['has failed again and again for 9 min', failing('FAILED', -9), 'stays', 'stays'],
+    ['has failed again and again for 10 min', failing('FAILED', -10), 'for capacity', 'for capacity'],
+    ['starts again after it failed 10 min ago', failing('STARTING', -10), 'for capacity', 'for capacity'],
     ['has been UNKNOWN for an hour', dead('UNKNOWN', -60), 'stays', 'for capacity'],
     ['has been starting for an hour', dead('STARTING', -60), 'stays', 'stays'],
     ['EC2 could not start for 9 min', blocked(-9), 'stays', 'stays'],
@@ -95,6 +106,14 @@ describe('a session with a lab', () => {
     expect(answer({}, worker)).toBe(inUse)
     expect(answer({ status: 'READY' }, worker)).toBe(inUse)
     expect(answer({ status: 'READY', timeslot: EARLY }, worker)).toBe(early)
+  })
+
+  it('leaves a worker whose labs LCM has stopped because it is terminated', () => {
+    const because = reason('lab_stopped_by_termination', { worker: 'metal-1' })
+    const conditions = [{ type: LAB_STOPPED, status: true, reason: because, since: at(-1) }]
+    const stopped = { type: LAB_STOPPED, status: true, reason: reason('lab_stopped_on_cml', { state: 'STOPPED' }) }
+    expect(answer({ conditions }, { status: 'TERMINATING' })).toBe('at once')
+    expect(answer({ conditions: [{ ...stopped, since: at(-1) }] }, { status: 'TERMINATING' })).toBe('stays')
   })
 
   it.each<[string, Partial<LabletSession>]>([

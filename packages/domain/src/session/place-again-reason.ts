@@ -1,8 +1,9 @@
-import { toMs } from '../instant.ts'
+import { type Instant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { DUE_WORKER_LOST_MS, mayRun, statusReason, WORKER_LOST_MS, workerLost } from './decide-session.ts'
-import type { LabletSession } from './lablet-session.ts'
+import { STOPPED_CODES } from './lab-stop-cause.ts'
+import { LAB_STOPPED, type LabletSession } from './lablet-session.ts'
 
 /** A session without a lab that starts within this time, or has started, does not wait long for its worker. */
 const DUE_MS = WORKER_LOST_MS
@@ -26,9 +27,32 @@ export function departureOf(session: LabletSession, worker: Worker | null, nowMs
     return departure(placeAgainReason(worker, nowMs, isDue ? DUE_WORKER_LOST_MS : WORKER_LOST_MS), false)
   if ((status !== 'READY' && status !== 'RUNNING') || toMs(timeslot.end) <= nowMs) return null
   if (worker === null || worker.status === 'TERMINATED') return departure(workerLost(worker, nowMs), false)
+  const stopped = stoppedForGood(session, worker)
+  if (stopped !== null) return departure(stopped, false)
   const isInUse = status === 'RUNNING' || toMs(timeslot.start) <= nowMs
-  if (!isInUse) return departure(placeAgainReason(worker, nowMs), true)
-  return mayRun(worker) ? null : departure(workerLost(worker, nowMs), true)
+  if (isInUse && mayRun(worker)) return null
+  const lost = isInUse ? workerLost(worker, nowMs) : placeAgainReason(worker, nowMs)
+  return departure(lost ?? keepsFailing(worker, nowMs), true)
+}
+
+/** LCM stops the labs on a worker before it terminates it, and no lab is started there again. */
+const stoppedForGood = ({ conditions }: LabletSession, { status }: Worker): Reason | null =>
+  status !== 'TERMINATING'
+    ? null
+    : (conditions.find(each => each.type === LAB_STOPPED && each.status && each.reason.code === STOPPED_CODES.leaving)
+        ?.reason ?? null)
+
+/** Each retry begins a new status, but not a new wait. */
+function keepsFailing(worker: Worker, nowMs: number): Reason | null {
+  const since = worker.status === 'FAILED' || worker.status === 'STARTING' ? failedSince(worker) : null
+  if (since === null || nowMs - toMs(since) < WORKER_LOST_MS) return null
+  return reason('worker_keeps_failing', { worker: worker.name, since })
+}
+
+/** When the worker failed first since it last ran; null if it did not. */
+function failedSince({ state_history }: Worker): Instant | null {
+  const lastRan = state_history.findLastIndex(({ to }) => to === 'RUNNING')
+  return state_history.slice(lastRan + 1).find(({ to }) => to === 'FAILED')?.at ?? null
 }
 
 const departure = (because: Reason | null, needsCapacity: boolean): Departure | null =>

@@ -681,6 +681,34 @@ describe('a session that lost its lab', () => {
     expect(boughtBy(schedule(anInput({ sessions, settings: limited })))).toEqual([['metal', 1, 'moved']])
   })
 
+  it('does not come first before its timeslot', () => {
+    const sessions = [moved('moved', slot(20, 60)), early]
+    expect(placesOf(schedule(anInput({ sessions, workers: [machine('w-2', 10)] })))).toEqual([['early', 'w-2']])
+  })
+
+  it('comes before one whose machine may come back', () => {
+    const stays = onLostWorker('stays', slot(-20, 60))
+    const workers = [lost(stays), machine('w-2', 10)]
+    const input = anInput({ sessions: [stays, moved('moved')], leaving: new Map([['stays', GONE]]), workers })
+    expect(placesOf(schedule(input))).toEqual([['moved', 'w-2']])
+  })
+
+  it('buys no machine that would be ready only after its timeslot', () => {
+    const late = moved('late', slot(-40, 20))
+    expect(schedule(anInput({ sessions: [late] }))).toEqual([
+      {
+        ...{ kind: 'wait', session: late, forGood: false },
+        because: reason('no_capacity', {
+          cause: reason('no_workers'),
+          scale_up: reason('new_worker_too_late', { minutes: 20 }),
+        }),
+      },
+    ])
+    expect(boughtBy(schedule(anInput({ sessions: [late, moved('moved', slot(-40, 21))] })))).toEqual([
+      ['metal', 1, 'moved'],
+    ])
+  })
+
   it('comes in the order of its start when it has its lab again', () => {
     const again = moved('again', { state_history: historyOf('READY', 'PENDING', 'INSTANTIATING', 'READY') })
     const sessions = [again, early]
@@ -708,6 +736,14 @@ describe('a session that leaves its worker for capacity', () => {
     const session = onLostWorker('s')
     const back = holding(machine('w-1', 100), session)
     expect(schedule(anInput({ sessions: [session], leaving, workers: [back] }))).toEqual([])
+  })
+
+  it('stays when its timeslot ends before another lab has booted', () => {
+    const leavesAt = (endsIn: number) => {
+      const session = onLostWorker('s', slot(-50, endsIn))
+      return placesOf(schedule(anInput({ sessions: [session], leaving, workers: [lost(session), machine('w-2', 10)] })))
+    }
+    expect([leavesAt(10), leavesAt(11)]).toEqual([[], [['s', 'w-2']]])
   })
 
   it('before its timeslot does not come before sessions whose timeslot has begun', () => {

@@ -2,6 +2,7 @@ import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
+import { bootLeadMs } from './boot-lead.ts'
 import { waitsForCapacity } from './decide-capacity-wait.ts'
 import { purchases } from './decide-scale-up.ts'
 import { type FreeCapacity, freeCapacityOf } from './free-capacity.ts'
@@ -27,7 +28,8 @@ const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
 
 /**
  * One cycle. Sessions are placed one after another against a copy that shrinks, so no two get the same capacity. Sessions whose
- * lab was lost come first; a session that may leave its worker does so only for capacity that is there.
+ * lab was lost come first; a session that may leave its worker does so only for capacity that is there, and for a lab that boots
+ * before its timeslot ends.
  */
 export function schedule(input: SchedulingInput): SchedulingStep[] {
   const { nowMs, settings, leaving } = input
@@ -49,7 +51,7 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
       steps.push({ kind: 'assign', session, worker_id: holder.id, because, leaves })
     } else if (definition === undefined) {
       if (leaves === null) steps.push({ kind: 'wait', session, because: reason('definition_deleted'), forGood: true })
-    } else {
+    } else if (leaves === null || toMs(session.timeslot.end) - nowMs > bootLeadMs(definition, settings, true)) {
       const demand = { ...demandOf(definition, session.id), needs: session.needs }
       const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
       const capacity = bestElsewhere(waiting, capacities)
@@ -63,19 +65,22 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
   return [...steps, ...waits, ...purchases(left, capacities, input)]
 }
 
-/** Sessions that lost their lab come first, then all by start. */
+/** Sessions that lost their lab come first, then those whose lab may come back, then all by start. */
 const byUrgency =
   (nowMs: number) =>
   (a: LabletSession, b: LabletSession): number =>
-    Number(hasLostLab(b, nowMs)) - Number(hasLostLab(a, nowMs)) ||
+    lossOf(b, nowMs) - lossOf(a, nowMs) ||
     compare(a.timeslot.start, b.timeslot.start) ||
     compare(a.created_at, b.created_at) ||
     compare(a.id, b.id)
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** A session that is up and placed again has lost its lab, unless its timeslot has not begun. */
-const hasLostLab = (session: LabletSession, nowMs: number): boolean =>
-  session.status === 'PENDING' ? movedAt(session) !== null : toMs(session.timeslot.start) <= nowMs
+/** Users miss a lab only within the timeslot. A session that is up leaves a worker that may come back. */
+function lossOf(session: LabletSession, nowMs: number): number {
+  if (toMs(session.timeslot.start) > nowMs) return 0
+  if (session.status !== 'PENDING') return 1
+  return movedAt(session) === null ? 0 : 2
+}
 
 /** The worker that a person moved the session away from comes last. */
 function bestElsewhere(waiting: Waiting, capacities: CapacityByWorker): FreeCapacity | null {

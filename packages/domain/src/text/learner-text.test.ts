@@ -54,9 +54,10 @@ describe('a learner whose session waits', () => {
     const moved = { from: 'RUNNING', to: 'PENDING', at: START, because: reason('worker_gone') } as const
     const waiting = { waiting_reason: NO_CAPACITY, state_history: [moved] }
     expect(text(waiting)).toBe('Your lab is moving to another machine. LCM keeps trying until 11:00.')
-    expect(text({ ...waiting, status: 'SCHEDULED', waiting_reason: null, restore_from: 'sv-1' })).toBe(
-      'Your lab is moving to another machine. LCM keeps trying until 11:00. It continues with your last saved work.',
-    )
+    for (const saved of [{ restore_from: 'sv-1' }, { save: { ...aSession().save, save_id: 'sv-2' } }])
+      expect(text({ ...waiting, status: 'SCHEDULED', waiting_reason: null, ...saved })).toBe(
+        'Your lab is moving to another machine. LCM keeps trying until 11:00. It continues with your last saved work.',
+      )
   })
 
   it('reads nothing after canceling it', () => {

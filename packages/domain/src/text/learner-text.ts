@@ -77,7 +77,8 @@ function waitingText(session: LabletSession, words: Words): LearnerText {
 }
 
 function movingText(session: LabletSession, words: Words): LearnerText {
-  const work = session.restore_from === null ? '' : ' It continues with your last saved work.'
+  const { save, restore_from } = session
+  const work = (save.save_id ?? restore_from) === null ? '' : ' It continues with your last saved work.'
   return { what: 'Your lab is moving to another machine.', advice: `${untilText(session, words)}${work}` }
 }
 

@@ -107,6 +107,8 @@ const PURCHASE_REASONS = {
   scale_up_refused: ({ cause, refusal }: { cause: NestedReason; refusal: NestedReason }) =>
     `${cause.message}; ${refusal.message}`,
   scale_up_requested: ({ template }: { template: string }) => `scale-up of ${template} requested`,
+  new_worker_too_late: ({ minutes }: { minutes: number }) =>
+    `a new worker takes about ${minutes} min to be ready, and the timeslot ends before that`,
   scale_up_disabled: () => 'scale-up is turned off (scale_up_enabled is false)',
   region_worker_limit: ({ region, limit }: { region: string; limit: number }) =>
     `the limit of ${countText(limit, 'worker')} in ${region} is reached`,

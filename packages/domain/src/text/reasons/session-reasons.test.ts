@@ -76,6 +76,10 @@ const ROWS: readonly MessageRow[] = [
     reason('worker_lost', { worker: 'nested-1', status: 'UNKNOWN', seconds: 600 }),
     'nested-1 has been UNKNOWN for at least 10 min',
   ],
+  [
+    reason('worker_keeps_failing', { worker: 'nested-1', since: '2026-03-01T10:31:00.000Z' }),
+    'nested-1 failed at 2026-03-01T10:31:00.000Z and has not run since',
+  ],
   [reason('worker_not_serving', { worker: 'nested-1' }), 'CML on nested-1 is not available'],
   [reason('worker_not_serving', { worker: null }), 'CML on the worker is not available'],
   [

@@ -94,6 +94,8 @@ const HOST_REASONS = {
         return `${worker} has been ${status} for at least ${minutesOf(seconds)}`
     }
   },
+  worker_keeps_failing: ({ worker, since }: { worker: string; since: string }) =>
+    `${worker} failed at ${since} and has not run since`,
   worker_not_serving: ({ worker }: { worker: string | null }) => `CML on ${workerOr(worker)} is not available`,
 }
 
