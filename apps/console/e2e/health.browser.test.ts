@@ -7,13 +7,22 @@ import { LAB_STOPPED, WORKER_UNAVAILABLE } from '@lcm/domain/session/lablet-sess
 import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser-harness.ts'
+import { browserTests, hiddenLinesPx, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser-harness.ts'
 
 const { open, api } = browserTests()
 
 const MINUTE_MS = 60_000
 const ago = (minutes: number) => toInstant(systemClock.now() - minutes * MINUTE_MS)
 const LIMIT = reason('region_worker_limit', { region: 'us-east-1', limit: 10 })
+const FULL = reason('insufficient_capacity', {
+  workers: 3,
+  resource: 'nodes',
+  needed: 2,
+  free: 1,
+  node_limit: 5,
+  license: null,
+})
+const NO_CAPACITY = reason('no_capacity', { cause: FULL, scale_up: LIMIT })
 const SILENT = reason('lab_state_unknown', { worker: 'metal-2', status: 'RUNNING' })
 const LOST = reason('lab_down', { worker: 'metal-3', status: 'STOPPED', restarting: true })
 
@@ -53,7 +62,7 @@ beforeAll(async () => {
     ...more,
   })
   const condition = (type: string, because: Reason) => ({ type, status: true, reason: because, since: ago(13) })
-  const late = { status: 'PENDING', worker_id: null, waiting_reason: LIMIT, health: down(LIMIT, ago(18)) } as const
+  const late = { status: 'PENDING', worker_id: null, waiting_reason: NO_CAPACITY, health: down(NO_CAPACITY, ago(18)) } as const
   lists = new Map<string, object[]>([
     ['workers', workers],
     [
@@ -108,12 +117,15 @@ describe('health', () => {
     await rowOf(page, DOWN)
       .locator('.badge', { hasText: /^RUNNING\s*DOWN$/ })
       .waitFor()
-    await rowOf(page, WAITS).getByText(LIMIT.message).waitFor()
+    await rowOf(page, WAITS).getByText(NO_CAPACITY.message).waitFor()
     await page.getByRole('link', { name: /^student11 ospf-basics .*RUNNING, DOWN/ }).waitFor()
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 })
       const cells = await page.locator('.session-row .col-status, .session-row .col-actions').all()
       for (const cell of cells) expect(await hiddenPx(cell), String(width)).toBe(0)
+      // A reason that is cut off loses what to do.
+      for (const text of await page.locator('.session-row .activity').all())
+        expect(await hiddenLinesPx(text), String(width)).toBe(0)
       if (width === 1024 || width === 1280) await screenshot(page, `health-sessions-${width}`, { fullPage: true })
     }
     expect(await seriousViolations(page)).toEqual([])
@@ -134,6 +146,7 @@ describe('health', () => {
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 })
       expect(await hiddenPx(row.locator('.note')), String(width)).toBe(0)
+      expect(await hiddenLinesPx(row.locator('.note')), String(width)).toBe(0)
       if (width === 1024 || width === 1280) await screenshot(page, `health-workers-${width}`)
     }
     expect(await seriousViolations(page)).toEqual([])
@@ -166,6 +179,7 @@ describe('health', () => {
     const group = page.locator('.affected', { hasText: '9 sessions wait' })
     await group.getByText('student1, student2, student3 and 6 more').click()
     await group.getByRole('link', { name: 'student9, ospf-basics' }).waitFor()
+    await page.getByRole('link', { name: /^DOWN\s*1$/ }).waitFor()
     await group.getByText(/^Raise max_workers_per_region/).waitFor()
     await page.setViewportSize({ width: 1280, height: 900 })
     await screenshot(page, 'health-overview-1280', { fullPage: true })

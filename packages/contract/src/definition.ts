@@ -296,7 +296,8 @@ export const DEFINITION_ROUTES = {
     path: '/lablet-definitions/{id}/placement-preview',
     params: DEFINITION_ID,
     summary: 'Preview the placement of a session',
-    description: 'Returns where a session of this definition would be placed now, and why not on the other workers.',
+    description:
+      'Returns where a session of this definition would be placed now, and why not on other workers. Users read only whether it waits.',
     access: EVERYONE,
     status: 200,
     answer: PlacementPreview,

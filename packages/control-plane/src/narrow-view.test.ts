@@ -105,3 +105,40 @@ describe('a session that waits', () => {
     expect([whole.health.status, whole.health.reason.code]).toEqual(['DOWN', 'region_worker_limit'])
   })
 })
+
+describe('a learner reads where a session is placed, not how the workers compare', () => {
+  it('in its history and decisions', async () => {
+    const session = await course.book({ start: new Date(course.clock.now()).toISOString() })
+    const json = {
+      worker_id: id,
+      decision: { action: 'assign', because: reason('placed_on_empty', { worker: 'metal-1' }) },
+    }
+    await course.fenced('POST', `lablet-sessions/${session.id}/assignment`, json, {
+      by: 'resource-scheduler',
+      ifMatch: session.version,
+    })
+    for (const path of [`lablet-sessions/${session.id}`, `lablet-sessions/${session.id}/decisions`]) {
+      const [shown, whole] = await Promise.all((['user', 'operator'] as const).map(async as => read(path, as)))
+      expect(JSON.stringify(shown)).toContain('"placed on metal-1"')
+      expect(JSON.stringify(shown)).not.toContain('candidate')
+      expect(JSON.stringify(whole)).toContain('placed on metal-1: all candidates are empty')
+    }
+  })
+
+  it('in the preview of a definition', async () => {
+    const { definition } = await course.book({ start: new Date(course.clock.now()).toISOString() })
+    const preview = async (as: Role) =>
+      (await course.send('POST', `lablet-definitions/${definition.id}/placement-preview`, { as })).json
+    expect((await preview('operator')).candidates).toHaveLength(1)
+    expect(await preview('user')).toMatchObject({
+      outcome: 'place',
+      because: { code: 'placed_on' },
+      candidates: [],
+      refusals: [],
+    })
+    await course.edit(id, () => ({ service_status: 'UNAVAILABLE' }))
+    expect((await preview('operator')).refusals).toHaveLength(1)
+    expect(await preview('user')).toMatchObject({ candidates: [], refusals: [] })
+    expect(JSON.stringify(await preview('user'))).not.toMatch(/metal|limit|template/)
+  })
+})

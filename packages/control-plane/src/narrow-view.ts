@@ -5,7 +5,8 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
-import { redactReason, redactWaitingReason } from '@lcm/domain/redact-reason'
+import type { Reason } from '@lcm/domain/reason'
+import { redactPlacement, redactReason, redactWaitingReason } from '@lcm/domain/redact-reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -20,6 +21,7 @@ import { workerHealth } from '@lcm/domain/worker/worker-health'
 const HIDDEN = '…'
 
 type SettingsView = AnswerOf<'getSettings'>
+type PlacementPreview = AnswerOf<'previewPlacement'>
 
 const redactEach = <T extends { readonly reason: Parameters<typeof redactReason>[0] }>(all: readonly T[]): T[] =>
   all.map(each => ({ ...each, reason: redactReason(each.reason) }))
@@ -132,10 +134,15 @@ const readsScheduling = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'us
 
 /** A session as this actor reads it. */
 export function sessionFor(actor: Actor, session: LabletSession): LabletSession {
-  const { status, waiting_reason, health } = session
-  if (readsScheduling(actor) || status !== 'PENDING' || waiting_reason === null) return session
-  return {
+  const { status, waiting_reason, health, state_history } = session
+  if (readsScheduling(actor)) return session
+  const shown = {
     ...session,
+    state_history: state_history.map(each => ({ ...each, because: redactPlacement(each.because) })),
+  }
+  if (status !== 'PENDING' || waiting_reason === null) return shown
+  return {
+    ...shown,
     waiting_reason: redactWaitingReason(waiting_reason),
     health: { ...health, reason: health.reason && redactWaitingReason(health.reason) },
   }
@@ -145,16 +152,32 @@ type AboutSession = Pick<DecisionRecord, 'service' | 'action'> & Partial<Pick<De
 
 /** Whether the reason may be one that the scheduler gave. */
 const isScheduling = ({ service, action, seen }: AboutSession): boolean =>
-  service === 'resource-scheduler' ? action === 'wait' || action === 'place' : seen?.status === 'PENDING'
+  service === 'resource-scheduler'
+    ? action === 'wait' || action === 'place' || action === 'assign'
+    : seen?.status === 'PENDING'
+
+const redactScheduling = ({ action, because }: Pick<DecisionRecord, 'action' | 'because'>): Reason =>
+  action === 'assign' ? redactPlacement(because) : redactWaitingReason(because)
 
 /** A decision about the session of the actor. */
 export const sessionDecisionFor = <D extends DecisionRecord>(actor: Actor, decision: D): D =>
   readsScheduling(actor) || !isScheduling(decision)
     ? decision
-    : { ...narrowDecision(decision), because: redactWaitingReason(decision.because) }
+    : { ...narrowDecision(decision), because: redactScheduling(decision) }
 
 /** A planned action for the session of the actor. */
 export const sessionPlanFor = <P extends PlannedAction & { readonly service: string }>(actor: Actor, planned: P): P =>
-  readsScheduling(actor) || !isScheduling(planned)
-    ? planned
-    : { ...planned, because: redactWaitingReason(planned.because) }
+  readsScheduling(actor) || !isScheduling(planned) ? planned : { ...planned, because: redactScheduling(planned) }
+
+/** A preview for this actor: users learn whether they would wait, not how the workers compare. */
+export function previewFor(actor: Actor, preview: PlacementPreview): PlacementPreview {
+  if (readsScheduling(actor)) return preview
+  const { outcome, because } = preview
+  const isPlaced = outcome === 'place'
+  return {
+    outcome,
+    because: isPlaced ? redactPlacement(because) : redactWaitingReason(because),
+    candidates: [],
+    refusals: [],
+  }
+}

@@ -39,3 +39,7 @@ export function healthNote(before: Health, after: Health, seen: DecisionNote['se
   const because = after.reason ?? reason('health_restored', { before: before.status })
   return { action: ACTIONS[after.status], because, cause: '', seen, guards: [], outcome: '', duration_ms: 0 }
 }
+
+/** A status with the health beside it, unless that is OK. */
+export const withHealth = (status: string, health: HealthStatus): string =>
+  health === 'OK' ? status : `${status}, ${health}`

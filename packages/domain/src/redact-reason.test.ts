@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { type Reason, reason, textReason } from './reason.ts'
-import { redactReason, redactWaitingReason } from './redact-reason.ts'
+import { redactPlacement, redactReason, redactWaitingReason } from './redact-reason.ts'
 import { unschedulable } from './session/unschedulable-reason.ts'
 
 const NOT_LISTED = reason('ec2_refuses', {
@@ -52,9 +52,19 @@ it.each<[Reason, Reason]>([
   [reason('region_worker_limit', { region: 'us-east-1', limit: 10 }), reason('no_machine_free')],
   [reason('waiting_for_placement'), reason('waiting_for_placement')],
   [reason('session_starts_elsewhere'), reason('session_starts_elsewhere')],
+  [reason('topology_not_fetched'), reason('topology_not_fetched')],
   [unschedulable(reason('no_workers')), unschedulable(reason('no_machine_fits'))],
   [unschedulable(reason('definition_deleted')), unschedulable(reason('definition_deleted'))],
 ])('a learner who waits for %o reads %o', (given, shown) => {
   expect(redactWaitingReason(given)).toEqual(shown)
   expect(redactWaitingReason(shown)).toEqual(shown)
+})
+
+it.each<[Reason, string]>([
+  [reason('placed_on_fullest', { worker: 'metal-1' }), 'placed on metal-1'],
+  [reason('placed_on_empty', { worker: 'metal-1' }), 'placed on metal-1'],
+  [reason('capacity_already_reserved', { worker: 'metal-1' }), 'placed on metal-1'],
+  [reason('booked_by', { by: 'ann' }), 'ann booked the session'],
+])('a learner whose session has the history %o reads %s', (given, message) => {
+  expect(redactPlacement(given).message).toBe(message)
 })

@@ -45,6 +45,7 @@ const PUBLIC_WAITS: ReadonlySet<string> = new Set<ReasonCode>([
   'waiting_for_placement',
   'session_starts_elsewhere',
   'no_machine_free',
+  'topology_not_fetched',
 ])
 const PUBLIC_REFUSALS: ReadonlySet<string> = new Set<ReasonCode>(['definition_deleted', 'no_machine_fits'])
 
@@ -54,3 +55,13 @@ export function redactWaitingReason(because: Reason): Reason {
   if (lasting === null) return PUBLIC_WAITS.has(because.code) ? because : reason('no_machine_free')
   return PUBLIC_REFUSALS.has(lasting.code) ? because : unschedulable(reason('no_machine_fits'))
 }
+
+const PLACEMENTS: ReadonlySet<string> = new Set<ReasonCode>([
+  'placed_on_fullest',
+  'placed_on_empty',
+  'capacity_already_reserved',
+])
+
+/** Where a session was placed, for its owner: not how the workers were compared. */
+export const redactPlacement = (because: Reason): Reason =>
+  PLACEMENTS.has(because.code) ? reason('placed_on', { worker: String(because.params.worker) }) : because

@@ -206,6 +206,10 @@ declare global {
 export const hiddenPx = (box: Locator): Promise<number> =>
   box.evaluate(element => element.scrollWidth - element.clientWidth)
 
+/** How much of its height a text does not show. */
+export const hiddenLinesPx = (text: Locator): Promise<number> =>
+  text.evaluate(element => element.scrollHeight - element.clientHeight)
+
 const SCREENSHOTS = '.cache/screenshots'
 
 /** Takes a screenshot if the folder exists. */

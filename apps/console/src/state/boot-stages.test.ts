@@ -19,6 +19,16 @@ describe('the boot', () => {
     expect(now).toMatchObject({ state: 'now', since: '1970-01-01T00:00:09.000Z' })
   })
 
+  it('waits since a stage that was passed is lost', () => {
+    const conditions = withBoot(withBoot([], 6, 1_000), 4, 9_000)
+    const stages = bootStages(aWorker({ status: 'RUNNING', conditions }))
+    expect(stages.map(({ state, since }) => [state, since])).toMatchObject([
+      ...Array.from({ length: 4 }, () => ['passed', '1970-01-01T00:00:01.000Z']),
+      ['now', '1970-01-01T00:00:09.000Z'],
+      ['later', expect.anything()],
+    ])
+  })
+
   it('names the current stage, even before any condition is known', () => {
     expect(bootText(aWorker({ conditions: bootedTo(1) }))).toBe('waiting for the CML port to open')
     expect(bootText(aWorker({ conditions: [] }))).toBe('waiting for EC2 to report the instance as running')

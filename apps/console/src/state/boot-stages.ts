@@ -18,7 +18,7 @@ export interface Stage {
   readonly name: string
   /** `now` is the first stage that is not passed yet. */
   readonly state: 'passed' | 'now' | 'later'
-  /** Time when it passed or, for `now`, when the previous stage passed. */
+  /** Time when it passed or, for `now`, when the previous stage passed or this one was lost. */
   readonly since: Instant | null
   readonly message: string
 }
@@ -31,14 +31,21 @@ export function bootStages(worker: Worker): Stage[] {
   const first = BOOT_CONDITIONS.findIndex(type => !holds(conditions, type))
   const reached = first === -1 ? BOOT_CONDITIONS.length : first
   const conditionAt = (index: number) => conditions.find(condition => condition.type === BOOT_CONDITIONS[index])
+  const waitingSince = later(conditionAt(reached - 1)?.since, conditionAt(reached)?.since)
   return BOOT_CONDITIONS.map((type, index) => ({
     type,
     name: STAGE_NAMES[type],
     state: index < reached ? 'passed' : index === reached && isWaiting ? 'now' : 'later',
-    since: conditionAt(Math.min(index, Math.max(0, reached - 1)))?.since ?? null,
+    since: index < reached ? (conditionAt(index)?.since ?? null) : waitingSince,
     message: conditionAt(index)?.reason.message ?? '',
   }))
 }
+
+const later = (a: Instant | undefined, b: Instant | undefined): Instant | null =>
+  [a, b]
+    .filter(each => each !== undefined)
+    .toSorted()
+    .at(-1) ?? null
 
 /** Current boot stage, with the controller's message if there is one. */
 export function bootText(worker: Worker): string {

@@ -31,7 +31,7 @@ it('prints the list, then a row per change, in the same columns', async () => {
     'metal-1   w-0abcdefgh0001   PENDING -> RUNNING   OK       -     ',
     'metal-2   w-2               RUNNING              OK       -     ',
     'metal-1   w-0abcdefgh0001   PROVISIONING -> RUNNING   OK       I',
-    'metal-2   w-2               TERMINATED                OK       -',
+    'metal-2   w-2               TERMINATED                -        -',
   ])
 })
 

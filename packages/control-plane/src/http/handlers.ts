@@ -10,7 +10,7 @@ import type { EventStreams } from '../changes/events.ts'
 import { createBackup, type MakeBackup } from '../create-backup.ts'
 import type { StoredDefinition } from '../internal-documents.ts'
 import { rotateKey } from '../keys/rotate-key.ts'
-import { sessionFor } from '../narrow-view.ts'
+import { previewFor, sessionFor } from '../narrow-view.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -235,7 +235,7 @@ const definitionHandlers = (api: Api) => {
     deleteDefinition: empty(request => deleteDefinition(api, request)),
     syncDefinition: json(request => view(requestSync(api, request))),
     deprecateDefinition: json(request => view(deprecateDefinition(api, request))),
-    previewPlacement: json(request => previewPlacement(api, request.params.id)),
+    previewPlacement: json(async ({ params, actor }) => previewFor(actor, await previewPlacement(api, params.id))),
   } satisfies Partial<HandlerMap>
 }
 

@@ -93,7 +93,7 @@ describe('a session with a worker', () => {
       'that is being restarted',
       down(reason('lab_down', { ...lab, status: 'STARTING' }), SINCE),
       '1 session is down: nested-1 is STARTING',
-      'nothing to do: LCM starts the labs again when nested-1 is running',
+      'LCM starts the labs again when nested-1 is running; if that takes long, see `lcm why worker nested-1`, or move the sessions',
     ],
     [
       'that is gone',

@@ -2,6 +2,7 @@ import { aServingWorker, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { HEALTHY } from '../health.ts'
 import { reason } from '../reason.ts'
+import { withBoot } from './boot-stages.ts'
 import { CONDITION, type Worker } from './worker.ts'
 import { workerHealth } from './worker-health.ts'
 
@@ -42,6 +43,15 @@ describe('the health of a worker', () => {
     expect(health({ status: 'UNKNOWN' })).toMatchObject({
       reason: { code: 'worker_status' },
       since: aWorker().entered_status_at,
+    })
+  })
+
+  it('names what its CML waits for, not the stages after that', () => {
+    const conditions = withBoot(withBoot([], 6, 1_000), 4, 9_000, 'answered 500')
+    expect(health({ service_status: 'UNAVAILABLE', conditions })).toEqual({
+      status: 'DOWN',
+      reason: reason('boot_stage_waiting', { stage: 'ApiAnswers', detail: 'answered 500' }),
+      since: '1970-01-01T00:00:09.000Z',
     })
   })
 

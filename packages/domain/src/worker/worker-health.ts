@@ -1,6 +1,6 @@
 import { degraded, down, HEALTHY, type Health } from '../health.ts'
 import { type Reason, reason } from '../reason.ts'
-import type { BootCondition } from './boot-stages.ts'
+import { BOOT_CONDITIONS } from './boot-stages.ts'
 import { awaitsApproval } from './instance-trust.ts'
 import { CONDITION, type Worker } from './worker.ts'
 
@@ -14,7 +14,6 @@ const TROUBLES = [
   CONDITION.overdue,
   CONDITION.metricsStale,
 ]
-const CML_READY: BootCondition = 'CmlReady'
 
 /** Whether a worker does what is requested of it, from its record alone, so that every reader says the same. */
 export function workerHealth(worker: Worker): Health {
@@ -41,12 +40,20 @@ function healthOfCml(worker: Worker): Health | null {
   if ((status !== 'RUNNING' && status !== 'DRAINING') || awaitsApproval(worker)) return null
   if (service_status !== 'UNAVAILABLE' && service_status !== 'ERROR') return null
   const other = trueCondition(worker, CONDITION.certificateChanged)
-  const ready = worker.conditions.find(condition => condition.type === CML_READY && !condition.status)
-  const known = other ?? ready
+  const known = other ?? missingStage(worker)
   return down(
     known?.reason ?? reason('cml_status', { status: service_status }),
     known?.since ?? worker.entered_status_at,
   )
+}
+
+/** What CML waits for: later stages only wait for this one. */
+function missingStage({ conditions }: Worker) {
+  for (const type of BOOT_CONDITIONS) {
+    const missing = conditions.find(condition => condition.type === type && !condition.status)
+    if (missing !== undefined) return missing
+  }
+  return undefined
 }
 
 function troubleOf(worker: Worker): Health | null {

@@ -1,3 +1,4 @@
+import { withHealth } from '@lcm/domain/health'
 import { toMs } from '@lcm/domain/instant'
 import { unconfirmedSince } from '@lcm/domain/lab/lab-age'
 import { changedAt, type LabAction, type LabRecord } from '@lcm/domain/lab/lab-record'
@@ -123,7 +124,7 @@ function SessionLink({ id }: { id: string | null }) {
   return (
     <>
       <a href={sessionHash(id)}>{session?.definition.name ?? id}</a>
-      <span class="sub">{session?.status ?? 'ended'}</span>
+      <span class="sub">{session === undefined ? 'ended' : withHealth(session.status, session.health.status)}</span>
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { degraded, down } from '@lcm/domain/health'
 import { reason, textReason } from '@lcm/domain/reason'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
-import { CONDITION } from '@lcm/domain/worker/worker'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { aDefinition, aLabRecord, aServingWorker, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { parseHash } from '../../state/router.ts'
@@ -138,6 +138,24 @@ describe('workers that need attention', () => {
       aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED', conditions: [condition('Overdue', 'was late')] }),
     ]
     expect(found({ workers })).toEqual([])
+  })
+})
+
+describe('a worker that sessions name as their cause', () => {
+  const because = reason('lab_down', { worker: 'metal-1', status: 'STARTING', restarting: true })
+  const sessions = [aSession({ status: 'RUNNING', worker_id: 'w-1', health: down(because, THEN) })]
+  const starting = (more: Partial<Worker>) => aWorker({ name: 'metal-1', status: 'STARTING', ...more })
+
+  it('is not listed again', () => {
+    const conditions = [condition('Overdue', 'the boot takes long')]
+    expect(found({ sessions, workers: [starting({ conditions })] })).toEqual([])
+  })
+
+  it('is listed if it is kept from starting, because the labs stay down until that is solved', () => {
+    const conditions = [condition('LaunchBlocked', 'EC2 has no capacity')]
+    expect(found({ sessions, workers: [starting({ conditions })] })).toMatchObject([
+      [expect.anything(), 'Launch blocked', 'EC2 has no capacity'],
+    ])
   })
 })
 

@@ -50,11 +50,13 @@ export interface Watched {
   readonly nowMs: number
 }
 
-/** Problems without affected sessions, most urgent and oldest first. A worker that sessions name as their cause is left out. */
+/** Problems without affected sessions, most urgent and oldest first. A worker that sessions name as their cause is left out, unless
+ * something keeps it from starting. */
 export function attentionOf(watched: Watched): Attention[] {
   const sessions = [...watched.sessions]
   const named = new Set(affectedSessions(sessions).map(({ cause }) => cause.params.worker))
-  const isNamed = (worker: Worker) => named.has(worker.name) && workerHealth(worker).status !== 'OK'
+  const isNamed = (worker: Worker) =>
+    named.has(worker.name) && workerHealth(worker).status !== 'OK' && holding(worker, CONDITION.blocked) === undefined
   const found = [
     ...(watched.services ?? []).flatMap(ofService),
     ...each(watched.workers, worker => (isNamed(worker) ? null : ofWorker(worker, watched.nowMs))),

@@ -5,10 +5,15 @@ import type { FleetSummary } from '../../state/fleet-summary.ts'
 
 /** Terminated workers don't belong to the fleet. */
 const SHOWN = WORKER_STATUSES.filter(status => status !== 'TERMINATED')
+const UNWELL = ['DOWN', 'DEGRADED'] as const
 
 export function FleetCard({ summary }: { summary: FleetSummary }) {
   const counts = SHOWN.flatMap(status => {
     const count = summary.byStatus.get(status) ?? 0
+    return count === 0 ? [] : [{ status, count }]
+  })
+  const troubled = UNWELL.flatMap(status => {
+    const count = summary.byHealth.get(status) ?? 0
     return count === 0 ? [] : [{ status, count }]
   })
   return (
@@ -23,6 +28,7 @@ export function FleetCard({ summary }: { summary: FleetSummary }) {
         ))}
       </div>
       <StatusCounts class="fleet-counts" page="workers" counts={counts} />
+      {troubled.length > 0 && <StatusCounts class="fleet-counts" page="workers" by="health" counts={troubled} />}
       {counts.length === 0 && <p class="muted">No workers.</p>}
     </section>
   )

@@ -3,7 +3,10 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 
 const ROW_PX_GUESS = 52
 
-/** Tracks which rows are visible. All rows must have the same height, which is measured because phones use another layout. */
+/**
+ * Tracks which rows are visible. The rows of a long list must have the same height, which is measured because phones use
+ * another layout.
+ */
 export function useRowWindow(count: number) {
   const table = useRef<HTMLTableElement>(null)
   const place = useSignal({ rowPx: ROW_PX_GUESS, scrolledPx: 0 })
@@ -25,7 +28,7 @@ export function useRowWindow(count: number) {
   }, [place])
   const { rowPx, scrolledPx } = place.value
   const shown: RowWindow = rowWindow(count, rowPx, scrolledPx, window.innerHeight)
-  return { table, rowPx, ...shown }
+  return { table, rowPx, isWhole: isWhole(count), ...shown }
 }
 
 /** Rows rendered above and below the viewport, so that scrolling shows no gaps. */
@@ -38,6 +41,10 @@ const STEP_ROWS = 4
 export const steppedPx = (scrolledPx: number, rowPx: number): number =>
   Math.floor(Math.max(0, scrolledPx) / (STEP_ROWS * rowPx)) * STEP_ROWS * rowPx
 
+/** A list for a class is short enough to render every row, which may then be as high as its text. */
+const WHOLE_ROWS_MAX = 60
+const isWhole = (count: number): boolean => count <= WHOLE_ROWS_MAX
+
 export interface RowWindow {
   readonly first: number
   /** Exclusive. */
@@ -46,6 +53,7 @@ export interface RowWindow {
 
 /** Range of rows to render when the top of the list is `scrolledPx` above the viewport. */
 export function rowWindow(count: number, rowPx: number, scrolledPx: number, viewportPx: number): RowWindow {
+  if (isWhole(count)) return { first: 0, end: count }
   const firstSeen = Math.floor(Math.max(0, scrolledPx) / rowPx)
   const seen = Math.ceil(viewportPx / rowPx) + 1
   const first = Math.max(0, Math.min(firstSeen, count - seen) - SPARE_ROWS)

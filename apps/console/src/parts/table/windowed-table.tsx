@@ -15,9 +15,14 @@ interface WindowedTableProps<T> {
 
 /** Renders only the rows near the viewport. */
 export function WindowedTable<T>({ class: name, columns, items, row, labelledBy }: WindowedTableProps<T>) {
-  const { table, first, end, rowPx } = useRowWindow(items.length)
+  const { table, first, end, rowPx, isWhole } = useRowWindow(items.length)
   return (
-    <table ref={table} class={name} aria-rowcount={items.length + 1} aria-labelledby={labelledBy}>
+    <table
+      ref={table}
+      class={`${name} ${isWhole ? 'whole' : ''}`}
+      aria-rowcount={items.length + 1}
+      aria-labelledby={labelledBy}
+    >
       <TableHead columns={columns} isClassed />
       <RowSpacer rows={first} rowPx={rowPx} columns={columns.length} />
       <tbody>{items.slice(first, end).map((item, index) => row(item, first + index + 2))}</tbody>

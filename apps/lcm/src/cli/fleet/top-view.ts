@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { type FleetCapacity, fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
-import type { HealthStatus } from '@lcm/domain/health'
+import { type HealthStatus, withHealth } from '@lcm/domain/health'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
@@ -8,7 +8,7 @@ import { costOf, isPriceUnknown } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
-import { statusColor, withHealth } from '../terminal/status-color.ts'
+import { statusColor } from '../terminal/status-color.ts'
 import { type Column, columnWidths, GAP, tableLines } from '../terminal/table.ts'
 import { statusOf } from '../worker/worker-view.ts'
 import type { FleetSnapshot } from './fleet-snapshot.ts'
@@ -94,7 +94,8 @@ const MEASURED: readonly WorkerStatus[] = ['STARTING', 'RUNNING', 'DRAINING']
 function rowOf(worker: WorkerView, nowMs: number): TopRow {
   const { id, name, status, desired_status, drain, labs_count: labs, reservations, activity } = worker
   const { spent_usd, per_hour_usd } = costOf(worker, toInstant(nowMs))
-  const use = MEASURED.includes(status) ? worker.utilization : null
+  const isMeasured = MEASURED.includes(status) && (worker.utilization?.at ?? '') >= worker.entered_status_at
+  const use = isMeasured ? worker.utilization : null
   const sessions = Object.keys(reservations).length
   const idle_seconds = activity.idle_since === null ? null : Math.max(0, nowMs - toMs(activity.idle_since)) / 1000
   const measured = { cpu: use?.cpu ?? null, memory: use?.memory ?? null }

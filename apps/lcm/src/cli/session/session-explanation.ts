@@ -97,7 +97,7 @@ function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
   switch (status) {
     case 'PENDING':
       return [
-        `lcm preview definition ${definition.name}    show which workers are candidates, and why others are rejected`,
+        `lcm preview definition ${definition.name}    show whether a machine is free now`,
         `lcm cancel session ${id}    cancel it`,
       ]
     case 'INSTANTIATING':

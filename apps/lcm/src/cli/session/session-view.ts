@@ -104,7 +104,7 @@ export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): re
   { title: 'STATUS', text: statusOf, paint: (text, session) => statusColor(session.status, colors)(text) },
   {
     title: 'HEALTH',
-    text: ({ health }) => health.status,
+    text: ({ status, health }) => (isFinal(status) ? '' : health.status),
     paint: (text, { health }) => statusColor(health.status, colors)(text),
   },
   { title: 'STAGE', text: stageOf },

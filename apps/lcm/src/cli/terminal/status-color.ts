@@ -1,4 +1,3 @@
-import type { HealthStatus } from '@lcm/domain/health'
 import { type Status, type Tone, toneOf } from '@lcm/domain/text/status-tone'
 import type { Colors } from './output.ts'
 
@@ -13,7 +12,3 @@ const COLOR_OF_TONE = {
 
 /** Colors a status as the console does. The status is always printed as a word too. */
 export const statusColor = (status: Status, colors: Colors) => colors[COLOR_OF_TONE[toneOf(status)]]
-
-/** A status with the health beside it, unless that is OK. */
-export const withHealth = (status: string, health: HealthStatus): string =>
-  health === 'OK' ? status : `${status}, ${health}`

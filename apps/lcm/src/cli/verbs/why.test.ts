@@ -143,7 +143,7 @@ it('explains a session that is not placed', async () => {
     '  place it on a worker; blocked for 4m: waits for metal-2',
     '',
     'What you can do',
-    '  lcm preview definition two-routers    show which workers are candidates, and why others are rejected',
+    '  lcm preview definition two-routers    show whether a machine is free now',
     '  lcm cancel session ls-1    cancel it',
     '',
     'Decisions, newest first',

@@ -84,7 +84,7 @@ export const workerColumns = (nowMs: number, colors: Colors): readonly Column<Wo
   { title: 'STATUS', text: statusOf, paint: (text, worker) => statusColor(worker.status, colors)(text) },
   {
     title: 'HEALTH',
-    text: worker => workerHealth(worker).status,
+    text: worker => (worker.status === 'TERMINATED' ? '' : workerHealth(worker).status),
     paint: (text, worker) => statusColor(workerHealth(worker).status, colors)(text),
   },
   { title: 'STAGE', text: stageOf },

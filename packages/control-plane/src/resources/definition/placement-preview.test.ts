@@ -11,7 +11,7 @@ beforeEach(() => {
 
 const preview = async (more: object = {}) => {
   const { id } = await course.define(more)
-  return (await course.send('POST', `lablet-definitions/${id}/placement-preview`, { as: 'user' })).json
+  return (await course.send('POST', `lablet-definitions/${id}/placement-preview`, { as: 'operator' })).json
 }
 
 it('ranks candidates and explains refusals, without placing', async () => {

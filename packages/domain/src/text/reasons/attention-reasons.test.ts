@@ -37,7 +37,7 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('fix_comes_back', { worker: 'nested-1' }),
-    'nothing to do: LCM starts the labs again when nested-1 is running',
+    'LCM starts the labs again when nested-1 is running; if that takes long, see `lcm why worker nested-1`, or move the sessions',
   ],
   [
     reason('fix_stopped_lab', { session_id: 'ls-1' }),

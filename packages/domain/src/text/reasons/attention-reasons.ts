@@ -29,7 +29,7 @@ export const ATTENTION_REASONS = {
   fix_cml: ({ worker }: { worker: string }) =>
     `see \`lcm why worker ${worker}\`; the labs may still run, so LCM does not move them by itself`,
   fix_comes_back: ({ worker }: { worker: string }) =>
-    `nothing to do: LCM starts the labs again when ${worker} is running`,
+    `LCM starts the labs again when ${worker} is running; if that takes long, see \`lcm why worker ${worker}\`, or move the sessions`,
   fix_stopped_lab: ({ session_id }: { session_id: string }) =>
     `ask the owner, or start the lab again with \`lcm retry session ${session_id}\``,
   fix_session: ({ session_id }: { session_id: string }) => `see \`lcm why session ${session_id}\``,

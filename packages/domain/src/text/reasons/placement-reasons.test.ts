@@ -122,6 +122,7 @@ const ROWS: readonly MessageRow[] = [
     reason('capacity_already_reserved', { worker: 'nested-1' }),
     'placed on nested-1: it already holds capacity for the session',
   ],
+  [reason('placed_on', { worker: 'nested-1' }), 'placed on nested-1'],
   [reason('placed_on_fullest', { worker: 'nested-1' }), 'placed on nested-1: it is the fullest candidate'],
   [reason('placed_on_empty', { worker: 'nested-1' }), 'placed on nested-1: all candidates are empty'],
   [reason('topology_not_fetched'), 'the topology has not been fetched yet'],

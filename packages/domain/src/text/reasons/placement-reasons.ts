@@ -132,6 +132,7 @@ const SCHEDULE_REASONS = {
   definition_deleted: () => 'the definition no longer exists',
   capacity_already_reserved: ({ worker }: { worker: string }) =>
     `placed on ${worker}: it already holds capacity for the session`,
+  placed_on: ({ worker }: { worker: string }) => `placed on ${worker}`,
   placed_on_fullest: ({ worker }: { worker: string }) => `placed on ${worker}: it is the fullest candidate`,
   placed_on_empty: ({ worker }: { worker: string }) => `placed on ${worker}: all candidates are empty`,
 }

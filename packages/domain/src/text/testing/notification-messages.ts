@@ -36,12 +36,12 @@ https://lcm.example.com/#/sessions/ls-1
 
 Lab OSPF basics of Ann is down
 Reason: metal-1 is STOPPED
-→ nothing to do: LCM starts the labs again when metal-1 is running
+→ LCM starts the labs again when metal-1 is running; if that takes long, see \`lcm why worker metal-1\`, or move the sessions
 https://lcm.example.com/#/sessions/ls-1
 
 3 OSPF basics labs are down
 Reason: metal-1 is STOPPED
-→ nothing to do: LCM starts the labs again when metal-1 is running
+→ LCM starts the labs again when metal-1 is running; if that takes long, see \`lcm why worker metal-1\`, or move the sessions
 Ann: OSPF basics, until 11:00 UTC
 Bob: OSPF basics, until 11:00 UTC
 Eve: OSPF basics, until 11:00 UTC

@@ -37,7 +37,7 @@ interface TableProps {
 
 /** Renders only the rows near the viewport. */
 export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
-  const { table, first, end, rowPx } = useRowWindow(workers.length)
+  const { table, first, end, rowPx, isWhole } = useRowWindow(workers.length)
   const seesAll = canSeeAllSessions(useConsole().state.info.value)
   const newest = useRef(workers)
   newest.current = workers
@@ -49,7 +49,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   return (
     <table
       ref={table}
-      class={`table workers worker-table ${seesAll ? '' : 'own-sessions'}`}
+      class={`table workers worker-table ${seesAll ? '' : 'own-sessions'} ${isWhole ? 'whole' : ''}`}
       aria-rowcount={workers.length + 1}
       aria-label="Workers"
     >
