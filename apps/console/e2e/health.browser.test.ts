@@ -7,7 +7,15 @@ import { LAB_STOPPED, WORKER_UNAVAILABLE } from '@lcm/domain/session/lablet-sess
 import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests, hiddenLinesPx, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser-harness.ts'
+import {
+  browserTests,
+  hiddenLinesPx,
+  hiddenPx,
+  PHONE,
+  screenshot,
+  seriousViolations,
+  WIDTHS,
+} from './testing/browser-harness.ts'
 
 const { open, api } = browserTests()
 
@@ -62,7 +70,12 @@ beforeAll(async () => {
     ...more,
   })
   const condition = (type: string, because: Reason) => ({ type, status: true, reason: because, since: ago(13) })
-  const late = { status: 'PENDING', worker_id: null, waiting_reason: NO_CAPACITY, health: down(NO_CAPACITY, ago(18)) } as const
+  const late = {
+    status: 'PENDING',
+    worker_id: null,
+    waiting_reason: NO_CAPACITY,
+    health: down(NO_CAPACITY, ago(18)),
+  } as const
   lists = new Map<string, object[]>([
     ['workers', workers],
     [
