@@ -33,7 +33,7 @@ describe('a CML that refuses LCM', () => {
     const isRefusal = ({ code, params }: Reason) =>
       code === 'cml_login_refused' || (code === 'idle_unknown' && params.telemetry === 'login_refused')
     const refusals = (await operator.decisions(id)).filter(({ because }) => isRefusal(because))
-    expect(refusals.map(({ action }) => action).sort()).toEqual(['skipped_cannot_judge', 'write'])
+    expect(refusals.map(({ action }) => action).sort()).toEqual(['health_degraded', 'skipped_cannot_judge', 'write'])
     await world.client.call('putWorkerCredentials', { params: { id }, body: OTHER })
     await world.runFor(5_000)
     expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()

@@ -1,3 +1,4 @@
+import { healthOfAction } from '@lcm/domain/health'
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import type { World } from '../world/world.ts'
@@ -7,8 +8,11 @@ const WORKERS = 100
 const MINUTES = 10
 const CONDITION = 'Ec2Unreachable'
 
-const decisionsOf = async ({ store }: World): Promise<number> =>
-  (await store.journal.query({ streams: ['decision'], limit: 100_000 })).length
+/** Decisions beside the notes that the health of a worker changed. */
+async function decisionsOf({ store }: World): Promise<number> {
+  const entries = await store.journal.query({ streams: ['decision'], limit: 100_000 })
+  return entries.filter(({ body }) => !('action' in body) || healthOfAction(String(body.action)) === null).length
+}
 const ec2Calls = ({ calls }: World): number => calls.names.filter(name => name.startsWith('ec2.')).length
 const unreachable = (world: World): number =>
   world.workers().filter(({ conditions }) => conditions.some(({ type }) => type === CONDITION)).length

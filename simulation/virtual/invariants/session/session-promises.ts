@@ -35,10 +35,19 @@ export function sessionPromises(parts: SessionPromiseParts): SessionPromises {
   const shared = { ...parts, truthOf }
   const health = healthTruth(shared)
   const sight = lostSight(shared)
-  const steps = [sight.step, stoppedLabs(shared), movedSessions(shared), ...(parts.isPolledOften ? [health.step] : [])]
+  const blamed = blamedOnPerson(shared)
+  const isUp = ({ status }: LabletSession) => status === 'READY' || status === 'RUNNING'
+  const sessionsUp = () => [...following.sessions.values()].filter(isUp)
+  const steps = [
+    sight.step,
+    stoppedLabs(shared),
+    () => sessionsUp().flatMap(blamed),
+    movedSessions(shared),
+    ...(parts.isPolledOften ? [health.step] : []),
+  ]
   return {
     changed(session, before) {
-      const wrong = [...blamedOnPerson(session, parts), ...(parts.isPolledOften ? health.changed(session, before) : [])]
+      const wrong = [...blamed(session), ...(parts.isPolledOften ? health.changed(session, before) : [])]
       if (before === undefined) return wrong
       const worker = following.workers.get(before.worker_id ?? '')
       const ended = { before, after: session, worker, truth: truthOf(before), nowMs: clock.now() }
