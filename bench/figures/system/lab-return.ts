@@ -23,6 +23,7 @@ const SILENT_MS = option('silent-minutes', 3) * 60_000
 const BAR_SILENCE_MS = 30_000
 /** A return that takes longer counts as failed. */
 const LIMIT_MS = 5 * 60_000
+const LICENSE = { product: 'CML_Enterprise', token: 'a-license-token-of-the-bench' }
 const ACTS = ['stop', 'reboot'] as const
 type Act = (typeof ACTS)[number]
 
@@ -118,6 +119,12 @@ for (const act of ACTS) {
 }
 for (const id of ids) await client.call('cancelSession', { params: { id } })
 
+// Without a license a machine runs five nodes, which is two of these labs.
+for (const { id } of lcm.workers) await client.call('putWorkerLicense', { params: { id }, body: LICENSE })
+await until('licenses', async () => {
+  const seen = await Promise.all(lcm.workers.map(({ id }) => client.call('getWorker', { params: { id } })))
+  return seen.every(({ license }) => license.status === 'REGISTERED') ? true : null
+})
 const group: string[] = []
 for (let n = 0; n < SESSIONS; n += 1) group.push((await booked()).id)
 const machines = [...new Set(await Promise.all(group.map(machineOf)))]
