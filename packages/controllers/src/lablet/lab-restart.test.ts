@@ -223,3 +223,32 @@ it('a session whose worker is TERMINATED waits for the scheduler, and ends with 
   await rig.clock.advance(60 * MINUTE_MS)
   expect(['ARCHIVED', 'TERMINATED']).toContain((await session()).status)
 })
+
+it('a lab that came up without a node after a restart is shown as incomplete, until a retry finds it complete', async () => {
+  rig.faults({ boot_time_factor: 200 })
+  const slot = { ...(await session()).timeslot, end: toInstant(rig.clock.now() + 240 * MINUTE_MS) }
+  await rig.change('ls-1', { timeslot: slot })
+  await machineRestarts()
+  while ((await session()).pipeline?.steps.converged?.status !== 'failed') await rig.clock.advance(MINUTE_MS)
+  await rig.clock.advance(MINUTE_MS)
+  const health = { status: 'DEGRADED', reason: { code: 'lab_incomplete' } }
+  expect(await session()).toMatchObject({ status: 'RUNNING', health })
+  await rig.clock.advance(60 * MINUTE_MS)
+  await rig.plane.others().call('retrySession', { params: { id: 'ls-1' }, body: {} })
+  await rig.clock.advance(MINUTE_MS)
+  expect(await session()).toMatchObject({ status: 'RUNNING', health: { status: 'OK' } })
+})
+
+it('restarts of the machine while a lab comes up are no failed attempts', async () => {
+  rig.faults({ boot_time_factor: 20 })
+  await rig.book('ls-2')
+  const other = () => rig.session('ls-2')
+  for (let n = 0; n < 4; n += 1) {
+    while ((await other()).pipeline?.steps.converged?.status !== 'running') await rig.clock.advance(100)
+    await becomes('RUNNING', 'UNAVAILABLE')
+    await rig.clock.advance(1_000)
+    await becomes('RUNNING', 'AVAILABLE')
+    await rig.clock.advance(1_000)
+  }
+  expect(await other()).toMatchObject({ status: 'INSTANTIATING', pipeline: { attempt: 1 } })
+})

@@ -14,6 +14,8 @@ import type { SessionReconcile } from './report.ts'
 export interface SessionObservation extends SessionFacts {
   /** The state that CML reports for the lab of a session that is up; null when it is unknown. */
   readonly labState: string | null
+  /** Whether CML serves, but does not show the lab of a session that is up; suspected after a lost answer. */
+  readonly labUnseen: 'suspected' | 'known' | null
 }
 
 export interface ObservedDecision {
@@ -42,16 +44,19 @@ const isGoneStatus = ({ status }: LabRecord): boolean => status === 'DELETED' ||
 export const namedLab = async ({ client, session, signal }: SessionReconcile): Promise<LabRecord | null> =>
   session.lab_record_id === null ? null : fetchLab(client, session.lab_record_id, signal)
 
-export type LabObservation = Pick<SessionObservation, 'isLabGone' | 'isLabStopped' | 'labState'>
+export type LabObservation = Pick<SessionObservation, 'isLabGone' | 'isLabStopped' | 'labState' | 'labUnseen'>
 /** Nothing is known of the lab. */
-export const NOT_OBSERVED: LabObservation = { isLabGone: false, isLabStopped: false, labState: null }
+export const NOT_OBSERVED: LabObservation = {
+  isLabGone: false,
+  isLabStopped: false,
+  labState: null,
+  labUnseen: null,
+}
 
 /** The lab of a session that is up, as CML reports it. A lab is gone only when a complete list lacks it too. */
-export async function observeLab(record: LabRecord | null, cmlLabs: FencedLabs): Promise<LabObservation> {
-  if (record?.lab_id == null) return NOT_OBSERVED
-  const { lab_id } = record
+export async function observeLab(lab_id: string, cmlLabs: FencedLabs): Promise<LabObservation> {
   const lab = await cmlLabs.get(lab_id)
-  if (lab !== null) return { isLabGone: false, labState: lab.state, isLabStopped: isIdleState(lab.state) }
+  if (lab !== null) return { ...NOT_OBSERVED, labState: lab.state, isLabStopped: isIdleState(lab.state) }
   const isLabGone = !(await cmlLabs.list()).some(each => each.lab_id === lab_id)
   return { ...NOT_OBSERVED, isLabGone }
 }
@@ -80,15 +85,29 @@ export async function observe(
   { worker, cmlLabs }: { worker: Worker | null; cmlLabs: FencedLabs | null },
 ): Promise<SessionObservation> {
   const { session } = context
+  const { unseenLabs } = parts.memory.current()
   const isUp =
     (session.status === 'READY' || session.status === 'RUNNING') &&
     !isEndUnserved(session.status, session.desired_status)
   const lead = session.status === 'SCHEDULED' ? await leadOf(parts, context, worker) : 0
-  const lab =
-    isUp && cmlLabs !== null && canServeLabs(worker)
-      ? await unlessUnknown(parts, observeLab(await namedLab(context), cmlLabs))
-      : NOT_OBSERVED
-  return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
+  const record = isUp && canServeLabs(worker) ? await namedLab(context) : null
+  const labId = record?.lab_id ?? null
+  const asked = labId === null || cmlLabs === null ? null : await unlessUnknown(parts, observeLab(labId, cmlLabs))
+  if (asked === null || asked.labState !== null) unseenLabs.forget(session.id)
+  const lab = asked === null || asked.labState !== null ? asked : unseen(parts, session.id, asked)
+  return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...(lab ?? NOT_OBSERVED) }
+}
+
+const UNSEEN_AFTER_MS = 20_000
+/** A CML that has just started may not list its labs yet. */
+const GONE_AFTER_MS = 60_000
+
+/** One lost answer proves nothing, and one list without the lab does not end its session. */
+function unseen({ memory, clock }: LabletDependencies, id: string, lab: LabObservation): LabObservation {
+  const { isLabGone: isGone } = lab
+  const unseenMs = memory.current().unseenLabs.missed(id, { isGone, nowMs: clock.monotonic() })
+  const labUnseen = isGone || unseenMs >= UNSEEN_AFTER_MS ? 'known' : 'suspected'
+  return { ...lab, labUnseen, isLabGone: isGone && unseenMs >= GONE_AFTER_MS }
 }
 
 async function leadOf(

@@ -1,8 +1,9 @@
 import { toInstant } from '@lcm/domain/instant'
-import { reason } from '@lcm/domain/reason'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { labUnavailable, type SessionChanges } from '@lcm/domain/session/decide-session'
 import { upConditions } from '@lcm/domain/session/lab-stop-cause'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import type { LabletDependencies } from './dependencies.ts'
 import { leaveWorker } from './leave-worker.ts'
@@ -12,6 +13,8 @@ import { runStep } from './steps/run-step.ts'
 
 /** A waiting session is reconciled after this many poll intervals at the latest, so a missed change is found. */
 const WAITING_ROUNDS_MAX = 2
+/** A lab that CML did not show is read again after this long. */
+const UNSEEN_AGAIN_MS = 10_000
 
 /** Performs one decision: one write, or one step. */
 export async function performDecision(
@@ -27,7 +30,10 @@ export async function performDecision(
       await writeObservation(context, deciding.seen)
       return requeue(
         because.message,
-        Math.min(Math.max(0, action.afterMs), WAITING_ROUNDS_MAX * parts.config.reconcileIntervalMs),
+        Math.min(
+          Math.max(0, action.afterMs),
+          deciding.seen.labUnseen === null ? WAITING_ROUNDS_MAX * parts.config.reconcileIntervalMs : UNSEEN_AGAIN_MS,
+        ),
       )
     case 'write':
       return write(parts, context, deciding, action.changes)
@@ -39,11 +45,12 @@ export async function performDecision(
 /** Writes changes of the lab, of its worker and of the worker's address while a session that is up waits. */
 async function writeObservation(
   context: SessionReconcile,
-  { labState, isLabStopped, worker, nowMs }: SessionObservation,
+  { labState, isLabStopped, labUnseen, worker, nowMs }: SessionObservation,
 ): Promise<void> {
   const { status } = context.session
   if (status !== 'READY' && status !== 'RUNNING') return
-  const lab = { state: labState, isStopped: isLabStopped, worker, unavailable: labUnavailable(worker) }
+  const unavailable = labUnavailable(worker) ?? (labUnseen === 'known' ? labUnknown(worker) : null)
+  const lab = { state: labState, isStopped: isLabStopped, worker, unavailable }
   const conditions = upConditions(context.session, lab, toInstant(nowMs))
   const access = accessAtWorker(context.session, worker)
   if (conditions === null && access === null) return
@@ -56,6 +63,9 @@ async function writeObservation(
         }
   await writeSession(context, { ...(conditions && { conditions }), ...(access && { access }) }, note)
 }
+
+const labUnknown = (worker: Worker | null): Reason | null =>
+  worker && reason('lab_state_unknown', { worker: worker.name, status: worker.status })
 
 async function write(
   parts: LabletDependencies,

@@ -131,10 +131,11 @@ function plan(parts: LabletDependencies, { id }: LabletSession, { action, becaus
 }
 
 function forget({ decisions, memory }: LabletDependencies, { id, status }: LabletSession): ReconciliationResult {
-  const { plan, steps } = memory.current()
+  const { plan, steps, unseenLabs } = memory.current()
   plan.forget(`session:${id}`)
   decisions.forget(`session:${id}`)
   steps.forget(id)
+  unseenLabs.forget(id)
   return gone(`${status} is final`)
 }
 

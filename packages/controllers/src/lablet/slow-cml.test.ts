@@ -1,7 +1,7 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
 import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
@@ -85,5 +85,68 @@ describe('a session that its owner cancels while CML does not answer', () => {
     await rig.cancel('ls-7')
     await rig.clock.advance(1_000)
     expect(await isEnded(rig, 'ls-7')).toBe(true)
+  })
+})
+
+describe('a CML that serves', () => {
+  let rig: LabRig
+  let answers: 'labs' | 'errors' | 'no labs'
+  beforeEach(async () => {
+    rig = await labRig({ timeslotMs: 60 * MINUTE_MS })
+    answers = 'labs'
+    const { labs } = rig
+    const failing = (action: string) =>
+      Promise.reject(new CloudError('transient', { code: '500', action, message: 'internal server error' }))
+    const get: CmlLabs['get'] = (...asked) => {
+      const gone = new CloudError('not_found', { code: '404', action: 'get', message: 'no such lab' })
+      if (answers === 'errors') return failing('get')
+      return answers === 'labs' ? labs.get(...asked) : Promise.reject(gone)
+    }
+    const list: CmlLabs['list'] = (...asked) => {
+      if (answers === 'errors') return failing('list')
+      return answers === 'labs' ? labs.list(...asked) : Promise.resolve([])
+    }
+    aController(rig, 'one', { labs: { ...labs, get, list } })
+    await rig.book('ls-1')
+    await rig.clock.advance(2 * MINUTE_MS)
+    expect(await rig.session()).toMatchObject({ status: 'RUNNING', health: { status: 'OK' } })
+  })
+
+  it('and fails for a moment changes nothing', async () => {
+    const { version } = await rig.session()
+    answers = 'errors'
+    await rig.clock.advance(15_000)
+    answers = 'labs'
+    await rig.clock.advance(3 * MINUTE_MS)
+    expect(await rig.session()).toMatchObject({ version, status: 'RUNNING', health: { status: 'OK' } })
+  })
+
+  it('and lists no labs for a moment ends no session', async () => {
+    answers = 'no labs'
+    const isKnown = async () => (await rig.session()).health.status === 'DEGRADED'
+    while (!(await isKnown())) await rig.clock.advance(1_000)
+    await rig.clock.advance(30_000)
+    answers = 'labs'
+    await rig.clock.advance(30_000)
+    expect(await rig.session()).toMatchObject({ status: 'RUNNING', health: { status: 'OK' } })
+  })
+
+  it('and fails on its labs degrades their sessions, and ends none', async () => {
+    answers = 'errors'
+    await rig.clock.advance(2 * MINUTE_MS)
+    const health = { status: 'DEGRADED', reason: { code: 'lab_state_unknown' } }
+    expect(await rig.session()).toMatchObject({ status: 'RUNNING', health })
+    const { version } = await rig.session()
+    await rig.clock.advance(20 * MINUTE_MS)
+    expect(await rig.session()).toMatchObject({ version, status: 'RUNNING' })
+    answers = 'labs'
+    await rig.clock.advance(30_000)
+    expect(await rig.session()).toMatchObject({ status: 'RUNNING', health: { status: 'OK' } })
+  })
+
+  it('without a lab for minutes has lost it', async () => {
+    answers = 'no labs'
+    await rig.clock.advance(4 * MINUTE_MS)
+    expect(await isEnded(rig, 'ls-1')).toBe(true)
   })
 })

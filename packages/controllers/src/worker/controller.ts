@@ -74,7 +74,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
     onMeasured: ({ id }) => memory.current().metrics.measured(id, clock.now()),
   })
   const discovery = discoveryLoop({ ...shared, wake: id => void wakes.wake(id, 'discovery') })
-  const loop = workerReconciler({ ...shared, probes, checks, lostLabs, measureNow: measuring.measureNow })
+  const loop = workerReconciler({ ...shared, probes, checks, measureNow: measuring.measureNow })
   wakes.connect(loop)
   const fleet = () => memory.current().fleet
   const later = [delayed(probes, PROBES_AFTER_MS, clock), delayed(measuring, METRICS_AFTER_MS, clock), discovery]
@@ -96,7 +96,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
 
 /** What EC2 does not show: a CML that stops answering, and a restart that is over before a check. */
 function silentProblems(
-  { cml, clock, logger, config }: WorkerControllerParts,
+  { client, cml, clock, logger, config }: WorkerControllerParts,
   memory: TermMemory<WorkerMemory>,
   wake: (workerId: string, cause: string) => void,
 ) {
@@ -109,7 +109,7 @@ function silentProblems(
       },
     }),
     lostLabs: lostLabsWatch({
-      ...{ cml, clock },
+      ...{ client, cml, clock, counted: () => memory.current().counted },
       onLost({ id }, lost) {
         memory.current().observations.lostLabsFound(id, lost)
         wake(id, 'labs lost')

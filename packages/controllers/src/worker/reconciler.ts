@@ -26,7 +26,6 @@ import type { DecisionLog } from '../kit/decision-log.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { TermMemory } from '../kit/term-memory.ts'
 import type { CmlChecks } from './checks/cml-checks.ts'
-import type { LostLabsWatch } from './checks/lost-labs-watch.ts'
 import type { CmlProbes } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { type ObserveParts, observe } from './observe.ts'
@@ -46,7 +45,6 @@ export interface WorkerReconcilerParts extends Omit<ObserveParts, 'memory'> {
   readonly memory: TermMemory<WorkerMemory>
   readonly probes: CmlProbes
   readonly checks: Pick<CmlChecks, 'reconciled' | 'forget'>
-  readonly lostLabs: Pick<LostLabsWatch, 'forget'>
   measureNow(worker: Worker, signal: AbortSignal): Promise<void>
 }
 
@@ -150,8 +148,8 @@ const outcomeOf = ({ action }: Decision, { message }: ReconciliationResult): str
   action.kind === 'nothing' || action.kind === 'wait' || action.kind === 'stop_labs' ? '' : (message ?? '')
 
 function forget(parts: WorkerReconcilerParts, worker: Worker): ReconciliationResult {
-  const { memory, logins, probes, checks, lostLabs, access, decisions, series } = parts
-  for (const each of [memory.current(), logins, probes, checks, lostLabs, access, series]) each.forget(worker.id)
+  const { memory, logins, probes, checks, access, decisions, series } = parts
+  for (const each of [memory.current(), logins, probes, checks, access, series]) each.forget(worker.id)
   decisions.forget(`worker:${worker.id}`)
   return gone('TERMINATED is final')
 }

@@ -32,6 +32,8 @@ export interface WorkerMemory {
   readonly returnedLicenses: Set<string>
   /** By worker: the refresh request that fresh metrics were collected for. */
   readonly refreshes: Map<string, string>
+  /** Workers whose running nodes were counted. */
+  readonly counted: Set<string>
   forget(workerId: string): void
 }
 
@@ -46,14 +48,15 @@ export function workerMemory(clock: Clock, config: WorkerControllerConfig): Work
     cmlOutages: cmlOutages(clock),
     returnedLicenses: new Set<string>(),
     refreshes: new Map<string, string>(),
+    counted: new Set<string>(),
   }
-  const { fleet, observations, launches, tags, metrics, probes, returnedLicenses, refreshes } = memory
+  const { fleet, observations, launches, tags, metrics, probes, returnedLicenses, refreshes, counted } = memory
   return {
     ...memory,
     forget(workerId) {
       for (const each of [fleet, observations, launches, tags, metrics, probes, memory.cmlOutages])
         each.forget(workerId)
-      for (const each of [returnedLicenses, refreshes]) each.delete(workerId)
+      for (const each of [returnedLicenses, refreshes, counted]) each.delete(workerId)
     },
   }
 }

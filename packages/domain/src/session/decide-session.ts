@@ -183,21 +183,23 @@ function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionF
   return next.kind === 'failed' ? tryAgain(session, pipeline, next, nowMs) : stepOf(next)
 }
 
-/** A lab that stopped with its machine while it was starting is started again at once: its nodes would never boot. */
+/** A lab that stopped with its machine while it was starting is started again at once: its nodes would never boot. It costs no attempt. */
 function startOver(session: LabletSession, worker: Worker | null, nowMs: number): SessionDecision | null {
   const restartedAt = worker === null ? null : restartWhileStarting(session, worker)
-  return worker === null || restartedAt === null ? null : startAfterRestart(session, worker, { restartedAt, nowMs })
+  const { pipeline } = session
+  if (worker === null || restartedAt === null || pipeline === null) return null
+  const restart = { pipeline: { ...startedAgain(pipeline), attempt: pipeline.attempt }, restartedAt, nowMs }
+  return startAfterRestart(session, worker, restart)
 }
 
 function startAfterRestart(
   session: LabletSession,
   worker: Worker,
-  { restartedAt, nowMs }: { restartedAt: Instant; nowMs: number },
-): SessionDecision | null {
-  if (session.pipeline === null) return null
+  { pipeline, restartedAt, nowMs }: { pipeline: Pipeline; restartedAt: Instant; nowMs: number },
+): SessionDecision {
   const because = restartReason(worker, restartedAt)
   const conditions = conditionsOfRestart(session, worker, { because, now: toInstant(nowMs) })
-  return write({ pipeline: startedAgain(session.pipeline), conditions }, because)
+  return write({ pipeline, conditions }, because)
 }
 
 /** Records in the next step what it waits for. */
@@ -287,7 +289,9 @@ function decideRestart(session: LabletSession, worker: Worker | null, nowMs: num
 function startStopped(session: LabletSession, { worker, isLabStopped, nowMs }: SessionFacts): SessionDecision | null {
   if (worker === null || !isLabStopped || !canStartLabs(worker)) return null
   const restartedAt = restartThatStopped(session, worker)
-  return restartedAt === null ? retryStart(session, nowMs) : startAfterRestart(session, worker, { restartedAt, nowMs })
+  const { pipeline } = session
+  if (restartedAt === null || pipeline === null) return retryStart(session, nowMs)
+  return startAfterRestart(session, worker, { pipeline: startedAgain(pipeline), restartedAt, nowMs })
 }
 
 /** From the first to the second, doubled with every attempt. */

@@ -111,7 +111,7 @@ describe('a lab that is stopped after its machine was started again', () => {
     const { action, because } = decide({ session: { status, pipeline: { ...pipeline, steps } } })
     expect(because).toMatchObject({ code: 'lab_stopped_by_restart', params: { worker: 'metal-1' } })
     const written = action.kind === 'write' ? action.changes : {}
-    expect(written.pipeline).toMatchObject({ attempt: 2, steps: { tags: { status: 'completed' } } })
+    expect(written.pipeline).toMatchObject({ attempt: 1, steps: { tags: { status: 'completed' } } })
     expect(written.pipeline?.steps).toMatchObject({ lab_start: UNTOUCHED, converged: UNTOUCHED })
   })
 
@@ -220,6 +220,20 @@ describe('the condition of a lab', () => {
       at(20),
     )
   const failed = upSince(15, { status: 'failed', error: 'no license' })
+  const { steps } = upSince(15)
+  const incomplete = { ...upSince(15), steps: { ...steps, converged: { ...(failed.steps.lab_start ?? UNTOUCHED) } } }
+
+  it.each([
+    ['was started in part', incomplete],
+    ['could not be started, and was started by a person', failed],
+  ])('is that of a person who stops a lab that %s', (_, pipeline) => {
+    const ran = { pipeline, conditions: [stopped(16, false, reason('lab_running', { state: 'STARTED' }))] }
+    expect(of(ran, 'STOPPED')).toMatchObject([{ status: true, reason: ON_CML }])
+    expect(of({ pipeline, conditions: [stopped(20)] }, 'STOPPED'), 'written once').toBeNull()
+    expect(of({ pipeline, conditions: [stopped(9)] }, 'STOPPED')).toMatchObject([
+      { reason: { code: 'lab_restart_failed' } },
+    ])
+  })
 
   it.each<[string, Partial<LabletSession>, string, object | null]>([
     ['is absent while it never stopped', {}, 'STARTED', null],

@@ -101,25 +101,31 @@ function servesAgain(conditions: readonly Condition[], { name, cml }: Worker, no
 }
 
 /** The state of the lab; null if nothing changes, or while the lab is being started. */
-function labCondition(
-  { conditions, pipeline }: LabletSession,
-  { state, isStopped, worker }: LabSeen,
-  now: Instant,
-): Condition | null {
+function labCondition(session: LabletSession, { state, isStopped, worker }: LabSeen, now: Instant): Condition | null {
+  const { conditions, pipeline } = session
   const before = conditions.find(({ type }) => type === LAB_STOPPED)
   const next = pipeline?.name === 'instantiate' ? nextStep(pipeline, toMs(now)) : null
   const isStarting = next !== null && next.kind !== 'done' && next.kind !== 'failed'
   if (state === null || isStarting || (before === undefined && !isStopped)) return null
-  const because = isStopped ? whyStopped(next, state, worker) : reason('lab_running', { state })
+  const because = isStopped ? whyStopped(next, state, { before, session, worker }) : reason('lab_running', { state })
   const isSame = before?.status === isStopped
   if (isSame && (!isStopped || sameReason(before.reason, because))) return null
   return { type: LAB_STOPPED, status: isStopped, reason: because, since: isSame ? before.since : now }
 }
 
-function whyStopped(next: NextStep | null, state: string, worker: Worker | null): Reason {
+function whyStopped(
+  next: NextStep | null,
+  state: string,
+  { before, session, worker }: { before: Condition | undefined; session: LabletSession; worker: Worker | null },
+): Reason {
   // LCM stops the labs on a worker that is TERMINATING, to return its license.
   if (worker?.status === 'TERMINATING') return reason(STOPPED_CODES.leaving, { worker: worker.name })
-  return next?.kind === 'failed'
-    ? reason(STOPPED_CODES.failed, { step: next.step.name, error: next.error })
-    : reason('lab_stopped_on_cml', { state })
+  const byHand = reason('lab_stopped_on_cml', { state })
+  if (next?.kind !== 'failed') return byHand
+  // A lab that ran after a start that failed, in part or started by a person, was stopped by a person.
+  const failedAt = session.pipeline?.steps[next.step.name]?.ended_at ?? null
+  const ranSince = before?.status !== true || (before.reason.code === byHand.code && before.since > (failedAt ?? ''))
+  return failedAt !== null && ranSince
+    ? byHand
+    : reason(STOPPED_CODES.failed, { step: next.step.name, error: next.error })
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { HEALTHY } from '../health.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import { LAB_STOPPED, type LabletSession, type SessionStatus, WORKER_UNAVAILABLE } from './lablet-session.ts'
+import { LAB_STOPPED, type LabletSession, type SessionStatus, UNTOUCHED, WORKER_UNAVAILABLE } from './lablet-session.ts'
 import { newPipeline } from './pipeline.ts'
 import { movedAt, sessionHealth } from './session-health.ts'
 import { unschedulable } from './unschedulable-reason.ts'
@@ -30,6 +30,27 @@ describe('the health of a session with a lab', () => {
     ['whose lab runs again', [condition(LAB_STOPPED, BY_HAND, false)], 'OK'],
   ])('%s', (_, conditions, status) => {
     for (const up of ['READY', 'RUNNING'] as const) expect(health({ status: up, conditions }).status).toBe(status)
+  })
+
+  it('is DEGRADED while nodes of a lab that was started again are not up', () => {
+    const { steps } = newPipeline('instantiate', 2)
+    const of = (step: string, error: string | null) => {
+      const status = error === null ? 'running' : 'failed'
+      const done = ['lab_resolve', 'bind', 'ports_alloc', 'tags', 'lab_start'].filter(each => each !== step)
+      const completed = Object.fromEntries(done.map(each => [each, { ...UNTOUCHED, status: 'completed' as const }]))
+      const current = { ...UNTOUCHED, status, error, started_at: START } as const
+      return health({
+        status: 'RUNNING',
+        pipeline: { name: 'instantiate', attempt: 2, steps: { ...steps, ...completed, [step]: current } },
+      })
+    }
+    const params = { error: 'R1 (STARTED)' }
+    expect(of('converged', params.error)).toMatchObject({
+      status: 'DEGRADED',
+      reason: { code: 'lab_incomplete', params },
+    })
+    expect(of('converged', null)).toMatchObject({ status: 'DEGRADED', reason: { code: 'lab_incomplete' } })
+    expect(of('lab_start', 'no license'), 'started by a person').toEqual(HEALTHY)
   })
 
   it('names the machine rather than the lab, and since when', () => {

@@ -55,13 +55,20 @@ function healthWithoutLab(session: LabletSession, nowMs: number): Health {
 /** A silent CML may still run the lab, and a lab that its owner stopped can be started again. */
 const MAY_WORK: ReadonlySet<string> = new Set(['lab_state_unknown', 'lab_stopped_on_cml'])
 
-/** A dead machine explains a stopped lab, so it comes first. */
-function healthOfLab({ conditions }: LabletSession): Health {
+/** A dead machine explains a stopped lab, so it comes first. A lab that runs may lack nodes that did not boot again. */
+function healthOfLab(session: LabletSession): Health {
+  const { conditions, entered_status_at } = session
   for (const type of [WORKER_UNAVAILABLE, LAB_STOPPED]) {
     const found = conditions.find(condition => condition.type === type && condition.status)
     if (found !== undefined) return (MAY_WORK.has(found.reason.code) ? degraded : down)(found.reason, found.since)
   }
-  return HEALTHY
+  const step = positionIn(session)?.step
+  // A lab that runs although LCM could not start it was started by a person.
+  if (step === undefined || (step.name === 'lab_start' && step.status === 'failed')) return HEALTHY
+  return degraded(
+    reason('lab_incomplete', { error: step.error }),
+    step.ended_at ?? step.started_at ?? entered_status_at,
+  )
 }
 
 const UP: ReadonlySet<SessionStatus | null> = new Set<SessionStatus | null>(['READY', 'RUNNING'])

@@ -1,7 +1,7 @@
 import { aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { reason } from '../reason.ts'
-import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'
+import { LAB_STOPPED, type LabletSession, type Pipeline, UNTOUCHED } from './lablet-session.ts'
 import { begun, blocked, concluded, newPipeline, PIPELINE_STEPS } from './pipeline.ts'
 import { retryOf } from './session-retry-request.ts'
 
@@ -16,6 +16,10 @@ const whole: Pipeline = {
   steps: Object.fromEntries(
     Object.entries(fresh.steps).map(([name, step]) => [name, { ...step, status: 'completed', output: { of: name } }]),
   ),
+}
+const failedInPart: Pipeline = {
+  ...whole,
+  steps: { ...whole.steps, converged: { ...UNTOUCHED, status: 'failed', error: 'R1 (STARTED)', ended_at: NOW } },
 }
 const stopped = {
   type: LAB_STOPPED,
@@ -48,6 +52,7 @@ it.each<[string, Partial<LabletSession>, string | object]>([
   ],
   ['one whose lab was stopped', { status: 'RUNNING', pipeline: whole, conditions: [stopped] }, 'try'],
   ['one whose lab was stopped early', { status: 'READY', pipeline: whole, conditions: [stopped] }, 'try'],
+  ['one whose lab runs without all of its nodes', { status: 'RUNNING', pipeline: failedInPart }, 'try'],
   ['one whose lab runs', { status: 'RUNNING', pipeline: whole }, NOTHING],
   [
     'one whose lab runs again',

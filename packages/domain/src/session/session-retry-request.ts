@@ -59,7 +59,7 @@ function retryStopped({ pipeline, conditions }: LabletSession, now: Instant): Re
   if (pipeline?.name === 'instantiate') {
     const { kind } = nextStep(pipeline, toMs(now))
     if (kind !== 'done' && kind !== 'failed') return { kind: 'under_way' }
-    if (conditions.some(({ type, status }) => type === LAB_STOPPED && status))
+    if (kind === 'failed' || conditions.some(({ type, status }) => type === LAB_STOPPED && status))
       return { kind: 'try', changes: { pipeline: startedAgain(pipeline) } }
   }
   return refused(reason('nothing_to_retry'))

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { LAB_STOPPED, type LabletSession, WORKER_UNAVAILABLE } from '../session/lablet-session.ts'
+import { newPipeline } from '../session/pipeline.ts'
 import { sessionHealth } from '../session/session-health.ts'
 import { unschedulable } from '../session/unschedulable-reason.ts'
 import { learnerLine, learnerText } from './learner-text.ts'
@@ -69,6 +70,12 @@ describe('a learner with a lab', () => {
   it('reads nothing while all is well', () => {
     expect(text({ status: 'RUNNING' })).toBeNull()
     expect(text({ status: 'INSTANTIATING' })).toBeNull()
+  })
+
+  it('reads that devices are missing', () => {
+    const pipeline = newPipeline('instantiate', 2)
+    const shown = text({ status: 'RUNNING', pipeline })
+    expect(shown).toMatch(/^Some devices of your lab are not up[.] Wait a few minutes[.]/)
   })
 
   it('reads that it starts late', () => {

@@ -43,6 +43,8 @@ export function learnerText(session: LabletSession, words: Words): LearnerText |
         what: 'The machine of your lab was restarted.',
         advice: 'Your lab is being started again. Wait a few minutes, then reconnect.',
       }
+    case 'lab_incomplete':
+      return { what: 'Some devices of your lab are not up.', advice: retryText(words) }
     case 'lab_down':
       return { what: 'The machine of your lab is down.', advice: WAIT }
     default:

@@ -27,6 +27,11 @@ const ROWS: readonly MessageRow[] = [
     reason('lab_restart_failed', { step: 'lab_start', error: 'no license' }),
     'the lab could not be started again: step lab_start: no license',
   ],
+  [reason('lab_incomplete', { error: null }), 'the lab is being started again'],
+  [
+    reason('lab_incomplete', { error: 'nodes did not boot: R1 (STARTED)' }),
+    'the lab was started again, but is not complete: nodes did not boot: R1 (STARTED)',
+  ],
   [reason('lab_restart_retry', { attempt: 3 }), 'attempt 3 to start the lab'],
   [reason('lab_stopped_by_termination', { worker: 'nested-1' }), 'the lab is stopped because nested-1 is TERMINATING'],
   [

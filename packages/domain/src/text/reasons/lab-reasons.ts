@@ -10,6 +10,8 @@ export const LAB_REASONS = {
     `the state of the lab is unknown: CML on ${worker} (${status}) does not answer`,
   lab_stopped_by_restart: ({ worker, restarted_at }: { worker: string; restarted_at: string }) =>
     `${worker} was restarted at ${restarted_at}; LCM starts the lab again`,
+  lab_incomplete: ({ error }: { error: string | null }) =>
+    error === null ? 'the lab is being started again' : `the lab was started again, but is not complete: ${error}`,
   lab_restart_failed: ({ step, error }: { step: string; error: string }) =>
     `the lab could not be started again: step ${step}: ${error}`,
   lab_restart_retry: ({ attempt }: { attempt: number }) => `attempt ${attempt} to start the lab`,

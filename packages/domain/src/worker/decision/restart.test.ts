@@ -67,6 +67,14 @@ describe('a worker', () => {
     expect(cmlOf(worker(), { lostLabs })).toEqual({ restarted_at: at(0), up_until: at(-30) })
     expect(cmlOf(worker({}, { restarted_at: at(-10) }), { lostLabs }), 'known').toBeUndefined()
   })
+
+  it('was restarted once, also when another clock is ahead', () => {
+    const lostLabs = { upUntil: at(600), because: reason('labs_lost', { labs: 2, running_nodes: 0 }) }
+    for (const seen of [{ lostLabs }, launched(600)]) {
+      expect(cmlOf(worker(), seen)).toEqual({ restarted_at: at(600), up_until: at(600) })
+      expect(cmlOf(worker({}, { restarted_at: at(600) }), seen), 'known').toBeUndefined()
+    }
+  })
 })
 
 describe('labs that are up by the telemetry', () => {
@@ -95,6 +103,7 @@ describe('labs that are up by the telemetry', () => {
   it('have the time of their last start', () => {
     expect(labsUp([event('boot_node', 'a', 3), event('boot_node', 'b', 2)], null)).toEqual({
       labs: 2,
+      nodes: 2,
       startedAt: at(3),
     })
   })

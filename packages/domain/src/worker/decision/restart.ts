@@ -35,8 +35,9 @@ function readyUntil({ state_history, conditions }: Worker): Instant | null {
 /** A restart of a machine whose CML was ready again before a probe missed it. Null when there was none. */
 export function decideRestarted({ worker, instance, lostLabs, nowMs }: Seen): Decision | null {
   const { restarted_at } = worker.cml
+  // The clock of EC2 may be ahead: a restart before the time until which the machine was up would be found again at once.
   const recorded = (upUntil: Instant, because: Reason) =>
-    announce({ cml: { restarted_at: toInstant(nowMs), up_until: upUntil } }, because)
+    announce({ cml: { restarted_at: toInstant(Math.max(nowMs, toMs(upUntil))), up_until: upUntil } }, because)
   const readySince = worker.conditions.find(({ type, status }) => type === CML_READY && status)?.since ?? null
   const knownMs = Math.max(...[readySince, restarted_at].map(at => (at === null ? 0 : toMs(at))))
   if (readySince !== null && toMs(instance.launched_at) > knownMs)
@@ -54,6 +55,7 @@ interface NodeEvent {
 
 interface LabsUp {
   readonly labs: number
+  readonly nodes: number
   /** When the last of their nodes started or booted. */
   readonly startedAt: Instant | null
 }
@@ -76,6 +78,7 @@ export function labsUp(events: readonly NodeEvent[], since: Instant | null): Lab
   const moments = [...up.values()].flatMap(nodes => [...nodes.values()])
   return {
     labs: [...up.values()].filter(nodes => nodes.size > 0).length,
+    nodes: moments.length,
     startedAt: moments.reduce<Instant | null>((a, b) => (a === null || b > a ? b : a), null),
   }
 }
