@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { RESOURCES } from '../../resources.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
@@ -49,6 +50,24 @@ it('is created once when two replicas record it at the same time', async () => {
   course.store.interrupt({ kind: 'lab_record', write: 'insert', when: 'before', run: () => replica.bind(id) })
   const { json } = await course.bind(id)
   expect((await labs()).map((lab: { id: string }) => lab.id)).toEqual([json.id])
+})
+
+it('is a new record on every return to a worker, also when labs of others were removed meanwhile', async () => {
+  const { id } = await course.placed(workerId, 'INSTANTIATING')
+  const { json: first } = await course.bind(id)
+  const other = await course.serving()
+  const moveTo = async (worker: string) => {
+    await course.reportSession(id, { status: 'PENDING', worker_id: null })
+    await course.clock.advance(1_000)
+    await course.assign(id, worker)
+    await course.reportSession(id, { status: 'INSTANTIATING' })
+    return (await course.bind(id)).json
+  }
+  const second = await moveTo(other.id)
+  await course.reportLab(first.id, { status: 'DELETED' })
+  await course.reportLab(second.id, { status: 'DELETED' })
+  await course.store.collection(RESOURCES.labs).remove(await course.lab(first.id))
+  expect(await moveTo(other.id)).not.toMatchObject({ id: second.id })
 })
 
 it('requires a session that is being started', async () => {

@@ -80,10 +80,11 @@ function claimed(api: Api, request: BindRequest, session: Bound, id: string): Pr
   })
 }
 
-/** Its id is derived from the session, so that concurrent inserts create one. */
+/** Its id is derived from the session and this start of its lab, so that concurrent inserts create one. */
 async function recorded(api: Api, request: BindRequest, session: Bound, n: number): Promise<LabRecord> {
   const { lab_id, title } = request.body
-  const chance = createHash('sha256').update(`${session.id}|${session.worker_id}|${n}`).digest()
+  const start = `${session.id}|${session.worker_id}|${session.entered_status_at}|${n}`
+  const chance = createHash('sha256').update(start).digest()
   const now = toInstant(api.clock.now())
   const lab: LabRecord = {
     ...EMPTY_LAB,
