@@ -130,6 +130,15 @@ it.each(SESSION_STATUSES)('decides about a %s session on a deleted worker', stat
 })
 
 it.each([
+  ['starts soon leaves for capacity', 9, 'for capacity'],
+  ['has started stays', 0, 'stays'],
+  ['starts later stays', 11, 'stays'],
+])('a session that is READY and %s after 2 minutes of silence', (_, startsInMinutes, expected) => {
+  const timeslot = { start: at(startsInMinutes), end: at(60) }
+  expect(answer({ status: 'READY', timeslot }, silent(-2))).toBe(expected)
+})
+
+it.each([
   ['starts soon is placed elsewhere', 9, 'at once'],
   ['has started is placed elsewhere', -1, 'at once'],
   ['starts later waits', 11, 'stays'],

@@ -5,7 +5,7 @@ import { DUE_WORKER_LOST_MS, mayRun, statusReason, WORKER_LOST_MS, workerLost } 
 import { STOPPED_CODES } from './lab-stop-cause.ts'
 import { LAB_STOPPED, type LabletSession } from './lablet-session.ts'
 
-/** A session without a lab that starts within this time, or has started, does not wait long for its worker. */
+/** A session that is not in use and starts within this time, or has started, does not wait long for its worker. */
 const DUE_MS = WORKER_LOST_MS
 
 /** Why a session leaves its worker, as the scheduler decides it. */
@@ -23,15 +23,15 @@ export function departureOf(session: LabletSession, worker: Worker | null, nowMs
   const { status, desired_status, timeslot } = session
   if (desired_status !== 'RUNNING') return null
   const isDue = toMs(timeslot.start) - nowMs <= DUE_MS
-  if (status === 'SCHEDULED')
-    return departure(placeAgainReason(worker, nowMs, isDue ? DUE_WORKER_LOST_MS : WORKER_LOST_MS), false)
+  const unlessInUse = () => placeAgainReason(worker, nowMs, isDue ? DUE_WORKER_LOST_MS : WORKER_LOST_MS)
+  if (status === 'SCHEDULED') return departure(unlessInUse(), false)
   if ((status !== 'READY' && status !== 'RUNNING') || toMs(timeslot.end) <= nowMs) return null
   if (worker === null || worker.status === 'TERMINATED') return departure(workerLost(worker, nowMs), false)
   const stopped = stoppedForGood(session, worker)
   if (stopped !== null) return departure(stopped, false)
   const isInUse = status === 'RUNNING' || toMs(timeslot.start) <= nowMs
   if (isInUse && mayRun(worker)) return null
-  const lost = isInUse ? workerLost(worker, nowMs) : placeAgainReason(worker, nowMs)
+  const lost = isInUse ? workerLost(worker, nowMs) : unlessInUse()
   return departure(lost ?? keepsFailing(worker, nowMs), true)
 }
 
