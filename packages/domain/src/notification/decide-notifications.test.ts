@@ -6,7 +6,7 @@ import { reason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 import type { Worker } from '../worker/worker.ts'
 import { decideNotifications, type KnownSubject, noteSent, nothingSent, seen } from './decide-notifications.ts'
-import { sessionNotices, sessionSubject, subjectKey, workerNotices } from './notice.ts'
+import { observedSession, observedWorker, subjectKey } from './notice.ts'
 import type { NotificationTarget } from './notification-target.ts'
 
 const MINUTE_MS = 60_000
@@ -25,6 +25,12 @@ const ready = (minutes: number): LabletSession['state_history'][number] => ({
   at: at(minutes),
   because: reason('lab_ready'),
 })
+const moved = (minutes: number): LabletSession['state_history'][number] => ({
+  from: 'RUNNING',
+  to: 'PENDING',
+  at: at(minutes),
+  because: reason('session_moved', { cause: cause('metal-1') }),
+})
 const cause = (worker: string) => reason('lab_down', { worker, status: 'STOPPED', restarting: false })
 
 /** A fleet that one target hears of, minute by minute. */
@@ -33,13 +39,9 @@ function aListener(to: NotificationTarget = target()) {
   const sent = nothingSent()
   let nowMs = START
   const note = (record: LabletSession | Worker): void => {
-    const isSession = 'timeslot' in record
-    const notices = isSession ? sessionNotices(record, 'Two routers') : workerNotices(record)
-    const subject = isSession
-      ? sessionSubject(record, 'Two routers')
-      : { kind: 'worker' as const, id: record.id, name: record.name }
-    const isOver = isSession && ['EXPIRED', 'STOPPING', 'TERMINATED', 'ARCHIVED'].includes(record.status)
-    subjects.set(subjectKey(subject), seen(subjects.get(subjectKey(subject)), { subject, notices, isOver }, nowMs))
+    const observed = 'timeslot' in record ? observedSession(record, 'Two routers') : observedWorker(record)
+    const key = subjectKey(observed.subject)
+    subjects.set(key, seen(subjects.get(key), observed, nowMs))
   }
   function hear(): string[] {
     const drafts = decideNotifications({ target: to, subjects: subjects.values(), sent, nowMs })
@@ -152,13 +154,51 @@ describe('a problem', () => {
     expect(listener.until(1)).toEqual(['session_down ls-1'])
   })
 
-  it('of a worker is sent, and its end too', () => {
+  it('is not over while its session is moved, until its lab is ready', () => {
+    const listener = aListener(target({ kinds: ['session_down'] }))
+    listener.note(broken('ls-1', 0))
+    expect(listener.until(1)).toEqual(['session_down ls-1'])
+    const history = [moved(1)]
+    const moving = { id: 'ls-1', state_history: history, health: down(reason('session_starts_elsewhere'), at(1)) }
+    listener.note(session({ ...moving, status: 'PENDING' }))
+    expect(listener.until(10)).toEqual([])
+    listener.note(session({ ...moving, status: 'INSTANTIATING' }))
+    expect(listener.until(20)).toEqual([])
+    listener.note(session({ id: 'ls-1', state_history: [...history, ready(20)] }))
+    expect(listener.until(30)).toEqual(['resolved session_down ls-1'])
+  })
+
+  it('is not resolved once its session was canceled', () => {
     const listener = aListener()
+    listener.note(broken('ls-1', 0))
+    expect(listener.until(1)).toEqual(['session_down ls-1'])
+    listener.note(session({ id: 'ls-1', desired_status: 'TERMINATED' }))
+    expect(listener.until(10)).toEqual([])
+  })
+
+  describe('of a worker', () => {
     const worker = aServingWorker({ id: 'w-1', name: 'metal-1' })
-    listener.note({ ...worker, status: 'FAILED', entered_status_at: at(0) })
-    expect(listener.until(1)).toEqual(['worker_failed w-1'])
-    listener.note(worker)
-    expect(listener.until(10)).toEqual(['resolved worker_failed w-1'])
+    const starting = { ...worker, service_status: 'STARTING' as const }
+
+    it.each([
+      ['serves again', worker, ['resolved worker_failed w-1']],
+      [
+        'was stopped by request',
+        { ...worker, status: 'STOPPED', desired_status: 'STOPPED' },
+        ['resolved worker_failed w-1'],
+      ],
+      ['starts', { ...starting, status: 'STARTING' }, []],
+      ['runs without its CML', { ...starting, status: 'RUNNING' }, []],
+      ['is being stopped', { ...worker, status: 'STOPPING' }, []],
+      ['is being terminated', { ...worker, status: 'TERMINATING' }, []],
+      ['is gone', { ...worker, status: 'TERMINATED' }, []],
+    ] as const)('that %s', (_, next, expected) => {
+      const listener = aListener()
+      listener.note({ ...worker, status: 'FAILED', entered_status_at: at(0) })
+      expect(listener.until(1)).toEqual(['worker_failed w-1'])
+      listener.note(next)
+      expect(listener.until(20)).toEqual(expected)
+    })
   })
 })
 
@@ -181,19 +221,36 @@ describe('a waiting session', () => {
     expect(listener.until(10)).toEqual(['resolved capacity_short ls-1'])
   })
 
+  it('is not resolved while it waits for another reason', () => {
+    const listener = aListener()
+    listener.note(waiting())
+    expect(listener.until(1)).toEqual(['capacity_short ls-1'])
+    for (let minute = 1; minute < 20; minute += 6) {
+      listener.note({ ...waiting(), waiting_reason: reason('scale_up_in_progress', { workers: 1 }) })
+      expect(listener.until(minute + 3)).toEqual([])
+      listener.note(waiting())
+      expect(listener.until(minute + 6)).toEqual([])
+    }
+  })
+
+  it('is sent again when it lost its worker before its lab began', () => {
+    const listener = aListener()
+    const late = down(reason('region_worker_limit', { region: 'r', limit: 2 }), at(0))
+    listener.note(waiting(late))
+    expect(listener.until(1)).toEqual(['capacity_short ls-1'])
+    listener.note(session({ id: 'ls-1', status: 'INSTANTIATING' }))
+    expect(listener.until(5)).toEqual(['resolved capacity_short ls-1'])
+    listener.note({ ...waiting(late), entered_status_at: at(5) })
+    expect(listener.until(10)).toEqual(['capacity_short ls-1'])
+  })
+
   it('that was moved says that it moves, not that it waits for its new worker', () => {
     const listener = aListener()
-    const move = {
-      from: 'RUNNING',
-      to: 'PENDING',
-      at: at(0),
-      because: reason('session_moved', { cause: cause('metal-1') }),
-    } as const
     listener.note(
       session({
         id: 'ls-1',
         status: 'PENDING',
-        state_history: [ready(-1), move],
+        state_history: [ready(-1), moved(0)],
         health: down(reason('session_starts_elsewhere'), at(0)),
       }),
     )

@@ -1,5 +1,5 @@
 import { toMs } from '../instant.ts'
-import { type Notice, type Subject, subjectKey } from './notice.ts'
+import { FAMILIES, type Family, type Notice, type Observed, type Subject, subjectKey } from './notice.ts'
 import { type Notification, type NotificationKind, type NotificationTarget, SEVERITIES } from './notification-target.ts'
 
 /** Notices of one group within this time become one notification, and a problem that is over before is not sent. */
@@ -9,32 +9,20 @@ export const RESOLVED_MS = 2 * 60_000
 /** An older event is no news. */
 export const EVENT_MS_MAX = 24 * 60 * 60_000
 
-/** Problems of one family replace each other: a session that is down is degraded no more. */
-type Family = 'health' | 'capacity'
-const FAMILIES = ['health', 'capacity'] as const
 const familyOf = (kind: NotificationKind): Family => (kind === 'capacity_short' ? 'capacity' : 'health')
 
 /** A resource as it is now, with what it says since when. */
-export interface KnownSubject {
-  readonly subject: Subject
+export interface KnownSubject extends Observed {
   readonly notices: readonly (Notice & { readonly seenAtMs: number })[]
-  /** Since when it has no problem of that family; null while it has one. */
+  /** Since when it is well; null while it is not. */
   readonly clearSinceMs: Readonly<Record<Family, number | null>>
-  /** Problems of a resource that is gone are not resolved. */
-  readonly isOver: boolean
 }
 
 /** The subject after its record was read again. */
-export function seen(
-  before: KnownSubject | undefined,
-  now: { readonly subject: Subject; readonly notices: readonly Notice[]; readonly isOver: boolean },
-  nowMs: number,
-): KnownSubject {
+export function seen(before: KnownSubject | undefined, now: Observed, nowMs: number): KnownSubject {
   const known = new Map(before?.notices.map(({ key, seenAtMs }) => [key, seenAtMs]))
-  const clearSince = (family: Family): number | null => {
-    const isTroubled = now.notices.some(({ gravity, kind }) => gravity > 0 && familyOf(kind) === family)
-    return isTroubled ? null : (before?.clearSinceMs[family] ?? nowMs)
-  }
+  const clearSince = (family: Family): number | null =>
+    now.isWell[family] ? (before?.clearSinceMs[family] ?? nowMs) : null
   return {
     ...now,
     notices: now.notices.map(notice => ({ ...notice, seenAtMs: known.get(notice.key) ?? nowMs })),
@@ -170,7 +158,11 @@ function* resolvedOf(
     if (open === undefined || since === null || nowMs - since < RESOLVED_MS - FOLD_MS) continue
     // A lab that is ready again says more than that the problem is over.
     const isReady = notices.some(
-      each => each.kind === 'session_ready' && toMs(each.at) > open.sentAtMs && isWanted(target, each),
+      each =>
+        each.kind === 'session_ready' &&
+        toMs(each.at) > open.sentAtMs &&
+        isWanted(target, each) &&
+        isRecent(target, each, nowMs),
     )
     if (isReady) continue
     const resolution = { key: `resolved ${open.key}`, group: `resolved ${open.group}`, kind: open.kind }

@@ -2,7 +2,7 @@ import { affectedSessions } from '../fleet/affected-sessions.ts'
 import type { LicenseLeak } from '../fleet/license-leak.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import type { LabletSession } from '../session/lablet-session.ts'
+import { isFinal, type LabletSession } from '../session/lablet-session.ts'
 import { lostSession, movedAt } from '../session/session-health.ts'
 import type { Worker } from '../worker/worker.ts'
 import { workerHealth } from '../worker/worker-health.ts'
@@ -47,6 +47,58 @@ export interface Notice {
   readonly hadLab: boolean
 }
 
+/** Problems of one family replace each other: a session that is down is degraded no more. */
+export const FAMILIES = ['health', 'capacity'] as const
+export type Family = (typeof FAMILIES)[number]
+
+/** What the record of a resource says now. */
+export interface Observed {
+  readonly subject: Subject
+  readonly notices: readonly Notice[]
+  /** Whether people may hear that its problem is over: not while its lab or its machine is still on the way. */
+  readonly isWell: Readonly<Record<Family, boolean>>
+  /** Problems of a resource that is over are not resolved. */
+  readonly isOver: boolean
+}
+
+export const observedSession = (session: LabletSession, lab: string): Observed => ({
+  subject: sessionSubject(session, lab),
+  notices: sessionNotices(session, lab),
+  isWell: { health: hasLab(session) && session.health.status === 'OK', capacity: session.status !== 'PENDING' },
+  isOver: isOver(session),
+})
+
+const hasLab = ({ status }: LabletSession): boolean => status === 'READY' || status === 'RUNNING'
+
+const isOver = ({ status, desired_status }: LabletSession): boolean =>
+  desired_status === 'TERMINATED' ||
+  isFinal(status) ||
+  status === 'EXPIRED' ||
+  status === 'STOPPING' ||
+  status === 'STOPPED'
+
+export const observedWorker = (worker: Worker): Observed => ({
+  subject: { kind: 'worker', id: worker.id, name: worker.name },
+  notices: workerNotices(worker),
+  isWell: { health: isWell(worker), capacity: true },
+  isOver: worker.status === 'TERMINATED',
+})
+
+/** It serves again, or was stopped by request. */
+function isWell(worker: Worker): boolean {
+  const { status, desired_status, service_status } = worker
+  if (workerHealth(worker).status === 'DOWN') return false
+  if (status === 'STOPPED') return desired_status === 'STOPPED'
+  return (status === 'RUNNING' || status === 'DRAINING') && service_status === 'AVAILABLE'
+}
+
+export const observedLeak = (leak: LicenseLeak): Observed => ({
+  subject: { kind: 'license_leak', id: leak.id, worker_name: leak.worker_name },
+  notices: leakNotices(leak),
+  isWell: { health: true, capacity: true },
+  isOver: leak.resolved_at !== null,
+})
+
 type Given = Pick<Notice, 'kind' | 'severity' | 'group' | 'at'> & Partial<Notice>
 
 /** Everything that the record of a session says people should know. `lab` is the title of its definition. */
@@ -88,7 +140,7 @@ const noticeOf = (subject: Subject, given: Given, of: string): Notice => ({
 })
 
 function eventsOf(session: LabletSession, make: (given: Given, of: string) => Notice): Notice[] {
-  const { status, state_history, timeslot, definition } = session
+  const { state_history, timeslot, definition } = session
   const notices: Notice[] = []
   const moved = state_history.findLast(({ from, to }) => to === 'PENDING' && (from === 'READY' || from === 'RUNNING'))
   if (moved !== undefined) {
@@ -96,7 +148,7 @@ function eventsOf(session: LabletSession, make: (given: Given, of: string) => No
     const group = `${cause.code} ${JSON.stringify(cause.params)}`
     notices.push(make({ kind: 'session_moved', severity: 'warning', group, at: moved.at, cause }, moved.at))
   }
-  if (status !== 'READY' && status !== 'RUNNING') return notices
+  if (!hasLab(session)) return notices
   const ready = state_history.findLast(({ to }) => to === 'READY')
   if (ready !== undefined) {
     const hadLab = moved !== undefined
@@ -137,7 +189,9 @@ function problemsOf(session: LabletSession, make: (given: Given, of: string) => 
     cause: group.cause,
     fix: group.fix,
   }
-  return [make(given, `${given.gravity} ${given.at}`)]
+  // A session may wait twice for the same slot.
+  const since = session.status === 'PENDING' ? session.entered_status_at : given.at
+  return [make(given, `${given.gravity} ${since}`)]
 }
 
 /** A worker that people notice: it failed, can't start, or its CML does not answer. */

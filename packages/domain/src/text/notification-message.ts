@@ -98,7 +98,13 @@ function ownerText({ kind, subject, cause, hadLab }: SessionNotice, nowMs: numbe
 
 function resolvedText({ kind, owner, notices }: Draft, sessions: readonly SessionNotice[]): Text {
   const [first] = sessions
-  if (first === undefined) return [`${namesOf(notices)} ${notices.length === 1 ? 'works' : 'work'} again`]
+  // It serves again, or was stopped.
+  if (first === undefined)
+    return [
+      notices.length === 1
+        ? `The problem of worker ${namesOf(notices)} is over`
+        : `The problems of ${namesOf(notices)} are over`,
+    ]
   const who = subjectText(sessions, owner !== null)
   const isOne = sessions.length === 1
   if (kind === 'capacity_short')
@@ -163,15 +169,17 @@ const nameOf = (subject: Subject): string =>
   subject.kind === 'worker' ? subject.name : subject.kind === 'license_leak' ? subject.worker_name : subject.lab
 
 const namesOf = (notices: readonly Notice[]): string =>
-  notices.length === 1 && notices[0] !== undefined
-    ? `Worker ${nameOf(notices[0].subject)}`
-    : countText(notices.length, 'worker')
+  notices.length === 1 && notices[0] !== undefined ? nameOf(notices[0].subject) : countText(notices.length, 'worker')
 
 function workersText(notices: readonly Notice[]): Text {
   const isOne = notices.length === 1
   const each = notices.map(({ subject, cause }) => (isOne ? reasonLine(cause) : causeOf(subject, cause)))
   const advice = isOne ? fixLine(notices[0]?.fix ?? null) : 'See `lcm doctor`, or `lcm why worker ID` for one of them.'
-  return [`${namesOf(notices)} ${isOne ? 'is' : 'are'} not available`, ...shortened(each), advice]
+  return [
+    isOne ? `Worker ${namesOf(notices)} is not available` : `${namesOf(notices)} are not available`,
+    ...shortened(each),
+    advice,
+  ]
 }
 
 function leaksText(notices: readonly Notice[]): Text {

@@ -118,7 +118,7 @@ metal-2: the worker is FAILED
 See \`lcm doctor\`, or \`lcm why worker ID\` for one of them.
 https://lcm.example.com/#/workers
 
-Worker metal-1 works again
+The problem of worker metal-1 is over
 https://lcm.example.com/#/workers/w-metal-1`,
   'about licenses': `The license of metal-1 was not returned
 Reason: its machine was terminated outside LCM
