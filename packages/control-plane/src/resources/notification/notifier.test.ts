@@ -310,7 +310,10 @@ describe('with several replicas', () => {
     await stopSecond()
   })
 
-  it('another notifies of what happened while none ran, also of sessions that are over', async () => {
+  it.each([
+    ['', {}],
+    [', after the changes expired', { position: 'expired' }],
+  ])('another notifies of what happened while none ran, also of sessions that are over%s', async (_, reader) => {
     const store = openSqliteStore(':memory:')
     const first = aPlane(receivers(), { store })
     await first.target()
@@ -328,6 +331,7 @@ describe('with several replicas', () => {
     const end = { from: 'RUNNING', to: 'STOPPING', at: first.later(0), because: reason('worker_deleted') } as const
     await first.edit('sessions', 'ls-1', { status: 'STOPPING', state_history: [ready, end] })
     await first.edit('sessions', 'ls-1', { status: 'TERMINATED' })
+    await first.edit('feedReaders', 'notifications', reader)
     const stopSecond = aPlane(at, { store, clock, seed: 2 }).running()
     await clock.advance(SOON_MS)
     expect(at.titles()).toEqual(['Lab two-routers of Ann ended early'])

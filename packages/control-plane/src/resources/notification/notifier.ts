@@ -62,13 +62,12 @@ export function notifier(parts: NotifierParts): Notifier {
 
   async function leadOrWait(signal: AbortSignal): Promise<void> {
     const hasTargets = (await api.notificationTargets.list({ limit: 1 })).length > 0
-    const from = hasTargets ? await lease.acquire() : null
-    if (from === null) return clock.sleep(TICK_MS, signal)
+    if (!hasTargets || (await lease.acquire()) === null) return clock.sleep(TICK_MS, signal)
     const leading = linkedAbort(signal)
     const sending = deliveries({ ...parts, count, signal: leading.signal })
     try {
       const sent = await readSent(api)
-      await follow({ ...parts, lease, known: knownSubjects(api), sent, deliveries: sending, count }, from, leading)
+      await follow({ ...parts, lease, known: knownSubjects(api), sent, deliveries: sending, count }, leading)
     } finally {
       leading.abort()
       await sending.ended()
@@ -115,24 +114,24 @@ function sentOf(all: Map<string, Sent>, targetId: string): Sent {
 /** Every commit wakes the reader, so that a busy store does not delay what is due by time. */
 const onOtherWake = () => () => undefined
 
-async function follow(term: Term, from: string, { signal }: LinkedAbort): Promise<void> {
-  const { api, known, lease, log } = term
+/** The records say what is news, so changes are followed from now on: a long backlog costs nothing. */
+async function follow(term: Term, { signal }: LinkedAbort): Promise<void> {
+  const { api, known, lease } = term
   const { clock, feed } = api
+  let position = await feed.position()
   await known.readAll()
-  let position = from
   let decidedAt = Number.NEGATIVE_INFINITY
-  for await (const item of followChanges(feed, from, { clock, signal, idleMs: TICK_MS, onOtherWake })) {
+  for await (const item of followChanges(feed, position, { clock, signal, idleMs: TICK_MS, onOtherWake })) {
     if (item.kind === 'change') {
-      await known.read(item.change, position)
+      await known.read(item.change)
       position = item.change.position
     } else if (item.kind === 'reset') {
       position = await feed.position()
       await known.readAll()
-      log.warn({ position }, 'changes expired before notifications about them; it continues from now')
     }
     if (clock.monotonic() - decidedAt < TICK_MS) continue
     decidedAt = clock.monotonic()
-    if (!(await lease.renew(known.heldPosition() ?? position)) || !(await notifyAll(term))) return
+    if (!(await lease.renew(position)) || !(await notifyAll(term))) return
   }
 }
 
