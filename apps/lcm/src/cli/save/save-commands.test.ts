@@ -161,13 +161,15 @@ describe('saves', () => {
   })
 
   it('are continued in a new session', async () => {
-    const { lcm, api, saved, out } = course()
+    const { lcm, api, saved, out, err } = course()
     const id = await saved()
     expect(await lcm('book', '--resume', id)).toBe(0)
     expect(api.bodies().at(-1)).toEqual({ resume_save: id })
     expect(out()).toContain('of two-routers 1.0.0 booked')
     expect((await api.sessions.all()).map(({ restore_from }) => restore_from)).toContain(id)
     expect(await lcm('book')).toBe(2)
+    expect(await lcm('book', 'two-routers', '--resume', id)).toBe(2)
+    expect(err()).toContain(`${id} has its own definition`)
     expect(await lcm('__complete', '--', 'book', '--resume', '')).toBe(0)
     expect(out()).toContain(`\n${id}\n`)
   })

@@ -72,6 +72,8 @@ async function bookSession(definition: string | undefined, options: BookOptions,
   const { start, for: duration_minutes, reservation: reservation_id, resume: resume_save } = options
   if (definition === undefined && resume_save === undefined)
     throw new CliError(EXIT.usage, 'nothing to book', 'name a definition, or a save with --resume')
+  if (definition !== undefined && resume_save !== undefined)
+    throw new CliError(EXIT.usage, `${resume_save} has its own definition`, `omit ${definition}`)
   const { clock, signal } = invoked.shell
   const { client } = await invoked.connect()
   const body = { definition, start, duration_minutes, reservation_id, resume_save }
