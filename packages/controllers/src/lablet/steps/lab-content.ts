@@ -53,11 +53,9 @@ const DELETED = { error: 'it was deleted' }
 async function savesOf({ client, session, signal }: StepContext): Promise<{ id: string; save: Save | null }[]> {
   const { restore_from: id } = session
   const own: Save[] = []
-  if (session.save.save_id !== null)
-    for await (const page of pagesOf(at =>
-      client.call('listSaves', { query: { session_id: session.id, ...at }, signal }),
-    ))
-      own.push(...page)
+  const query = { session_id: session.id }
+  for await (const page of pagesOf(at => client.call('listSaves', { query: { ...query, ...at }, signal })))
+    own.push(...page)
   own.sort((a, b) => b.number - a.number)
   const booked =
     id === null ? [] : [{ id, save: await unlessMissing(client.call('getSave', { params: { id }, signal })) }]

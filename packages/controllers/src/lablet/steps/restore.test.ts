@@ -102,6 +102,14 @@ it('a session that is placed again starts with its own newest work', async () =>
   expect(await exported('ls-1')).toContain('hostname two')
 })
 
+it('a save counts also when a crash left the session without its id', async () => {
+  withLabs()
+  await worked('hostname one')
+  await rig.change('ls-1', { save: { ...(await rig.session()).save, save_id: null } })
+  await moved()
+  expect(await exported('ls-1')).toContain('hostname one')
+})
+
 it('the work of a session that was booked from a save comes before that save', async () => {
   withLabs()
   await worked('hostname one')
