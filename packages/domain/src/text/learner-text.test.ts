@@ -2,6 +2,7 @@ import { aSession } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
+import { restoreReason, withRestore } from '../save/restore.ts'
 import { LAB_STOPPED, type LabletSession, WORKER_UNAVAILABLE } from '../session/lablet-session.ts'
 import { newPipeline } from '../session/pipeline.ts'
 import { sessionHealth } from '../session/session-health.ts'
@@ -59,6 +60,18 @@ describe('a learner whose session waits', () => {
       expect(text({ ...waiting, status: 'SCHEDULED', waiting_reason: null, ...saved })).toBe(
         'Your lab is moving to another machine. LCM keeps trying until 11:00. It continues with your last saved work.',
       )
+  })
+
+  it('reads that the lab started without the saved work, while it runs', () => {
+    const refused = new Map([['sv-1', reason('save_refused', { save: 'sv-1', error: 'Malformed lab YAML' })]])
+    const conditionsWith = (because: Reason | null) => (because === null ? [] : withRestore(aSession(), because, START))
+    const lost = conditionsWith(restoreReason(null, refused))
+    expect(text({ status: 'RUNNING', conditions: lost })).toBe(
+      'Your lab started without your saved work. Try to download your last save, or ask your instructor.',
+    )
+    expect(text({ status: 'ARCHIVED', conditions: lost })).toBeNull()
+    const restored = conditionsWith(restoreReason({ id: 'sv-1', created_at: START }, new Map()))
+    expect(text({ status: 'RUNNING', conditions: restored })).toBeNull()
   })
 
   it('reads nothing after canceling it', () => {

@@ -1,4 +1,5 @@
 import { type Instant, toMs } from '../instant.ts'
+import { LAB_RESTORED } from '../save/restore.ts'
 import { LAB_STOPPED, type LabletSession } from '../session/lablet-session.ts'
 import { movedAt } from '../session/session-health.ts'
 import { unschedulableBecause } from '../session/unschedulable-reason.ts'
@@ -25,7 +26,7 @@ export function learnerText(session: LabletSession, words: Words): LearnerText |
   const { status, health, desired_status, conditions } = session
   if (desired_status === 'TERMINATED') return null
   if (status === 'PENDING') return waitingText(session, words)
-  if (health.status === 'OK') return null
+  if (health.status === 'OK') return isUp(status) && lacksWork(conditions) ? WITHOUT_WORK : null
   switch (health.reason?.code) {
     case 'session_starts_elsewhere':
       return movingText(session, words)
@@ -52,6 +53,16 @@ export function learnerText(session: LabletSession, words: Words): LearnerText |
         ? { what: 'Your lab has stopped.', advice: retryText(words) }
         : { what: "Your lab can't be used at the moment.", advice: WAIT }
   }
+}
+
+const isUp = (status: LabletSession['status']): boolean => status === 'READY' || status === 'RUNNING'
+
+const lacksWork = (conditions: LabletSession['conditions']): boolean =>
+  conditions.some(({ type, status }) => type === LAB_RESTORED && !status)
+
+const WITHOUT_WORK: LearnerText = {
+  what: 'Your lab started without your saved work.',
+  advice: 'Try to download your last save, or ask your instructor.',
 }
 
 /** The text in one line. */
