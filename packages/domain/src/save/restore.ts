@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { Instant } from '../instant.ts'
 import { Reason, reason, sameReason } from '../reason.ts'
+import { INSTANTIATE_ATTEMPTS_MAX } from '../session/decide-session.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 
 /** The condition of a session whose lab starts, or should have started, with saved work. */
@@ -16,6 +17,15 @@ export type RefusedSaves = ReadonlyMap<string, Reason>
 export function refusedSaves({ conditions }: Pick<LabletSession, 'conditions'>): RefusedSaves {
   const refused = z.array(Reason).safeParse(restoreIn(conditions)?.reason.params.refused).data ?? []
   return new Map(refused.map(because => [String(because.params.save), because]))
+}
+
+/** The save that the lab was made from in an earlier attempt, all of which failed; null before the last attempt. */
+export function saveThatFails({ conditions, pipeline }: LabletSession): string | null {
+  const restored = restoreIn(conditions)
+  const beganAt = pipeline?.steps.lab_resolve?.started_at ?? null
+  if (restored === undefined || !restored.status || beganAt === null) return null
+  const isLast = pipeline?.attempt === INSTANTIATE_ATTEMPTS_MAX
+  return isLast && restored.since < beganAt ? String(restored.reason.params.save) : null
 }
 
 /** What the lab is created from; null for a session without saves, whose definition is expected. */

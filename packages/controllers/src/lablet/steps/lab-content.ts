@@ -15,7 +15,6 @@ export interface LabContent {
   readonly topology: string
   /** Null for the topology of the definition. */
   readonly save: Save | null
-  readonly refused: RefusedSaves
   /** Null for a session without saves. */
   readonly because: Reason | null
 }
@@ -37,12 +36,12 @@ export async function labContent(
     const saved = save === null ? DELETED : await readSave(context, id)
     if ('topology' in saved) {
       const topology = await topologyToImport({ ...definition, ...saved }, ports, pause).catch(() => null)
-      if (topology !== null) return { topology, save, refused, because: restoreReason(save, refused) }
+      if (topology !== null) return { topology, save, because: restoreReason(save, refused) }
     }
     refused = withRefusal(refused, id, 'error' in saved ? saved.error : 'it is not a topology that LCM can read')
   }
   const topology = await topologyToImport(definition, ports, pause)
-  return { topology, save: null, refused, because: restoreReason(null, refused) }
+  return { topology, save: null, because: restoreReason(null, refused) }
 }
 
 export const withRefusal = (refused: RefusedSaves, save: string, error: string): RefusedSaves =>

@@ -4,7 +4,7 @@ import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
 import { type Reason, reason } from '@lcm/domain/reason'
-import { isRestoreAnnounced, withRestore } from '@lcm/domain/save/restore'
+import { isRestoreAnnounced, refusedSaves, saveThatFails, withRestore } from '@lcm/domain/save/restore'
 import { reportLab } from '../api-calls.ts'
 import { tearDownLab } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
@@ -23,6 +23,11 @@ export async function prepareLab(context: StepContext): Promise<StepResult> {
   // Another session, or an earlier attempt, may have used the lab.
   const waitsFor = await tearDownLab(context.labs, lab, { depth: 'wipe', asked: context.asked })
   if (waitsFor !== null) return unlessLate(context, waitsFor)
+  const failing = saveThatFails(context.session)
+  if (failing !== null) {
+    await context.labs.delete(lab.lab_id)
+    return passOver(context, failing, context.session.last_error ?? 'its lab does not start')
+  }
   const isUsedAgain = lab.title !== labTitle(context.session, await context.definition())
   if (isUsedAgain && !leadsTo(await context.labs.nodes(lab.lab_id), portsOf(context))) {
     // Its tags name other ports, so the next reconcile imports a new lab in its place.
@@ -84,10 +89,14 @@ const announced = (context: StepContext, because: Reason): StepResult => ({
   conditions: withRestore(context.session, because, toInstant(context.clock.now())),
 })
 
-/** CML would refuse the same topology again. An older save, or the definition, is better than no lab. */
-async function notImported(context: StepContext, content: LabContent, { message }: CloudError): Promise<StepResult> {
-  if (content.save === null) return failed(message, { definite: true })
-  const refused = withRefusal(content.refused, content.save.id, message)
+/** CML would refuse the same topology again. */
+async function notImported(context: StepContext, { save }: LabContent, { message }: CloudError): Promise<StepResult> {
+  return save === null ? failed(message, { definite: true }) : passOver(context, save.id, message)
+}
+
+/** An older save, or the definition, is better than no lab. */
+async function passOver(context: StepContext, save: string, error: string): Promise<StepResult> {
+  const refused = withRefusal(refusedSaves(context.session), save, error)
   const { because } = await labContent(context, portsOf(context), refused)
   return announced(context, because ?? reason('lab_not_restored', { refused: [...refused.values()] }))
 }

@@ -145,6 +145,26 @@ it('saves that CML refuses do not fail the class: the lab starts from the defini
   expect((await rig.session('ls-2')).last_error).toBeNull()
 })
 
+it('a save whose lab can not start does not fail the class: the last attempt starts without it', async () => {
+  withLabs({
+    async start(login, lab_id, signal) {
+      const topology = await rig.labs.download(login, lab_id, signal)
+      if (!topology.includes('hostname two')) return rig.labs.start(login, lab_id, signal)
+      throw new CloudError('invalid', { code: 'HTTP400', action: 'start', message: 'no image iosv-159-3' })
+    },
+  })
+  await worked('hostname one', 'hostname two')
+  await moved()
+  await rig.clock.advance(8 * MINUTE_MS)
+  expect((await rig.session()).status).toBe('RUNNING')
+  expect(await exported('ls-1')).toContain('hostname one')
+  expect(await rig.labsThere()).toHaveLength(1)
+  expect((await conditionOf('ls-1'))?.reason).toMatchObject({
+    code: 'lab_restored',
+    params: { refused: [{ code: 'save_refused', params: { error: expect.stringContaining('no image iosv-159-3') } }] },
+  })
+})
+
 it('saves whose content is lost or that were deleted do not fail the class', async () => {
   withLabs()
   await worked('hostname one')
