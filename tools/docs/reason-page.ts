@@ -59,6 +59,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   boot_progress: { waiting_for: 'CmlReady' },
   license_lost: { license: 'not_returned' },
   worker_lost: { seconds: 600 },
+  save_too_large: { size_bytes: 5_242_880, limit_bytes: 4_194_304 },
   cml_refuses_on_workers: { part: 'login' },
   insufficient_capacity: { resource: 'nodes' },
   instance_too_young: { seconds: 600 },

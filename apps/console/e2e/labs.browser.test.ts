@@ -10,7 +10,7 @@ const nothing = (page: Page) =>
   page.getByRole('heading', { name: 'No labs yet' }).or(page.getByText('No labs match the filter.'))
 
 it('disables actions on the lab of a session, and starts, stops, wipes and deletes a free one', async () => {
-  const body = { name: 'labs-e2e', topology: TWO_ROUTERS, lab_reuse: true }
+  const body = { name: 'labs-e2e', topology: TWO_ROUTERS, lab_reuse: true, saves_enabled: false }
   const { id: definition } = await api().call('createDefinition', { body })
   const { id } = await api().call('createSession', { body: { definition } })
   const { page } = await open({ at: `#/labs?q=${id}` })

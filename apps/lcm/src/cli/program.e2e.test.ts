@@ -51,7 +51,7 @@ describe('views of the fleet', LIMIT, () => {
     const { code, out } = await lcm('top', '--sort', 'name')
     expect(code).toBe(0)
     const lines = out.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^3 workers: 3 RUNNING {2}· {2}\$8\.77 per hour/)
+    expect(lines[0]).toMatch(/^3 workers: 3 RUNNING {2}· {2}0 of 15 nodes {2}· {2}\$8\.83 per hour/)
     expect(lines.slice(2).map(line => line.split(' ')[0])).toEqual(NAMES)
   })
 
@@ -125,14 +125,14 @@ describe('commands, and live views on a terminal', LIMIT, () => {
     const top = terminal(['top', '--sort', 'name'], 24, 120)
     await top.until(screen => screen.includes('nested-1') && screen.includes('SPENT'))
     expect(top.screen()[3]).toMatch(/^metal-1 /)
-    await top.resize(7, 40)
+    await top.resize(8, 40)
     await top.until(screen => !screen.includes('SPENT'))
-    expect(top.screen()).toHaveLength(7)
+    expect(top.screen()).toHaveLength(8)
     expect(
       Math.max(
         ...top
           .screen()
-          .slice(4, -1)
+          .slice(5, -1)
           .map(line => line.length),
       ),
     ).toBeLessThanOrEqual(40)
