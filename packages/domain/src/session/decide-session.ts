@@ -291,11 +291,15 @@ function startStopped(session: LabletSession, { worker, isLabStopped, nowMs }: S
   const restartedAt = restartThatStopped(session, worker)
   const { pipeline } = session
   if (restartedAt === null || pipeline === null) return retryStart(session, nowMs)
-  return startAfterRestart(session, worker, { pipeline: startedAgain(pipeline), restartedAt, nowMs })
+  // Retries of earlier restarts must not delay those of this one.
+  const again = { ...startedAgain(pipeline), attempt: FIRST_RESTART }
+  return startAfterRestart(session, worker, { pipeline: again, restartedAt, nowMs })
 }
 
 /** From the first to the second, doubled with every attempt. */
 const START_RETRY_MS = [MINUTE_MS, 10 * MINUTE_MS] as const
+/** The first attempt was the start of the lab for its session. */
+const FIRST_RESTART = 2
 
 /** A start that failed is retried while the slot lasts: a license may be free again, or memory. */
 function retryStart({ pipeline, conditions }: LabletSession, nowMs: number): SessionDecision | null {
@@ -305,7 +309,7 @@ function retryStart({ pipeline, conditions }: LabletSession, nowMs: number): Ses
   const { ended_at = null, started_at = null } = pipeline.steps[next.step.name] ?? {}
   const endedAt = ended_at ?? started_at
   const [firstMs, longestMs] = START_RETRY_MS
-  const pauseMs = Math.min(longestMs, firstMs * 2 ** Math.max(0, pipeline.attempt - 2))
+  const pauseMs = Math.min(longestMs, firstMs * 2 ** Math.max(0, pipeline.attempt - FIRST_RESTART))
   const restMs = endedAt === null ? 0 : toMs(endedAt) + pauseMs - nowMs
   if (restMs > 0) return wait(restMs, stopped.reason)
   return write({ pipeline: startedAgain(pipeline) }, reason('lab_restart_retry', { attempt: pipeline.attempt + 1 }))

@@ -115,6 +115,11 @@ describe('a lab that is stopped after its machine was started again', () => {
     expect(written.pipeline?.steps).toMatchObject({ lab_start: UNTOUCHED, converged: UNTOUCHED })
   })
 
+  it('is retried as soon after its fifth restart as after its first', () => {
+    const { action } = decide({ session: { pipeline: { ...upSince(-5), attempt: 9 } } })
+    expect(action).toMatchObject({ kind: 'write', changes: { pipeline: { attempt: 2 } } })
+  })
+
   describe('whose start failed', () => {
     const failedAt = (minute: number, attempt: number) => ({
       ...upSince(minute, { status: 'failed', error: 'no license', ended_at: at(minute) }),
