@@ -95,13 +95,15 @@ it('counts sessions that their owners can not use, by cause, and workers', async
     aSession({ id: 'ls-3', timeslot: slot, ...late }),
     aSession({ id: 'ls-4', timeslot: slot, ...late }),
   )
+  const tomorrow = { start: toInstant(fleet.clock.now() + 86_400_000), end: toInstant(fleet.clock.now() + 90_000_000) }
+  await fleet.put('sessions', aSession({ id: 'ls-6', timeslot: tomorrow, ...late }))
   await fleet.put('sessions', aSession({ id: 'ls-5', timeslot: slot, status: 'TERMINATED', state_history: [end] }))
   const { id } = await fleet.running()
   await fleet.edit(id, () => ({ status: 'FAILED' }))
   const text = await metrics()
   expect(figure(text, 'fleet_sessions_unhealthy{health="DOWN",cause="lab_stopped_on_cml"}')).toBe(1)
   expect(figure(text, 'fleet_sessions_unhealthy{health="DEGRADED",cause="worker_not_serving"}')).toBe(1)
-  expect(figure(text, 'fleet_sessions_unhealthy{health="DOWN",cause="region_worker_limit"}')).toBe(2)
+  expect(figure(text, 'fleet_sessions_unhealthy{health="DOWN",cause="region_worker_limit"}')).toBe(3)
   expect(figure(text, 'fleet_sessions_unplaced')).toBe(2)
   expect(figure(text, 'fleet_sessions_lost_hour')).toBe(1)
   expect(figure(text, 'fleet_workers_unavailable')).toBe(1)

@@ -80,12 +80,15 @@ async function sessionGauges(api: Api): Promise<string[]> {
     }
   const isRecent = (session: LabletSession): boolean =>
     toMs(lostSession(session)?.at ?? session.updated_at) > api.clock.now() - HOUR_MS
+  // A session that no worker can ever hold is down before it begins.
+  const isUnplaced = ({ status, health, timeslot }: LabletSession): boolean =>
+    status === 'PENDING' && health.status === 'DOWN' && toMs(timeslot.start) <= api.clock.now()
   return [
     labeled('fleet_sessions_unhealthy', 'sessions that are degraded or down, by cause', unhealthy),
     gauge(
       'fleet_sessions_unplaced',
       'sessions that wait for a worker although their slot has begun',
-      live.filter(({ status, health }) => status === 'PENDING' && health.status === 'DOWN').length,
+      live.filter(isUnplaced).length,
     ),
     gauge(
       'fleet_sessions_lost_hour',
