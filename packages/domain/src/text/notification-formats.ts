@@ -2,8 +2,16 @@ import type { Message } from '../notification/notification-target.ts'
 
 const LINK_TEXT = 'Open in LCM'
 
-/** Slack reads these three characters as markup. `mrkdwn` is off, so nothing else is. */
-const escapeSlack = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
+/**
+ * Slack reads these three characters as markup. `mrkdwn` is off, so nothing else is. Services such as Mattermost also read
+ * `@all` as a mention, so a name can't call everyone: an invisible character ends it.
+ */
+const escapeSlack = (text: string): string =>
+  text
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/(?<!\w)@(?=\w)/g, '@\u200b')
 
 /** Body of a request to an incoming webhook. */
 export function slackBody({ title, lines, link }: Message): { readonly text: string; readonly mrkdwn: false } {

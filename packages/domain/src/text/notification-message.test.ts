@@ -136,13 +136,13 @@ describe('a message', () => {
 })
 
 it('has no markup and no line breaks of the names in it', () => {
-  const owner_name = '<!channel> *Ann*\r\nBcc: eve@example.com'
+  const owner_name = '<!channel> @all *Ann*\r\nBcc: eve@example.com'
   const notices = noticesOf('session_ready', { owner_name })
   const message = notificationMessage({ owner: null, kind: 'session_ready', is_resolved: false, notices }, context)
-  expect(message.title).toBe('Lab OSPF basics of <!channel> *Ann* Bcc: eve@example.com is ready until 11:00 UTC')
+  expect(message.title).toBe('Lab OSPF basics of <!channel> @all *Ann* Bcc: eve@example.com is ready until 11:00 UTC')
   expect(slackBody(message)).toEqual({
     text:
-      'Lab OSPF basics of &lt;!channel&gt; *Ann* Bcc: eve@example.com is ready until 11:00 UTC\n' +
+      'Lab OSPF basics of &lt;!channel&gt; @\u200ball *Ann* Bcc: eve@example.com is ready until 11:00 UTC\n' +
       '<https://lcm.example.com/#/sessions/ls-1|Open in LCM>',
     mrkdwn: false,
   })
