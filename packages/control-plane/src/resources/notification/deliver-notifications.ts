@@ -4,6 +4,7 @@ import { exponentialBackoff, type Logger } from '@lcm/runtime'
 import type { Api } from '../../api-context.ts'
 import type { Delivery } from '../../changes/webhook/http-post.ts'
 import type { StoredNotification, StoredTarget } from '../../internal-documents.ts'
+import { QUEUE_MAX } from './queries.ts'
 import { type NotificationSetting, sendMessage } from './send-message.ts'
 import { recordHealth } from './target-health.ts'
 
@@ -11,11 +12,9 @@ import { recordHealth } from './target-health.ts'
 const ATTEMPTS_MAX = 14
 const backoff = exponentialBackoff({ baseMs: 10_000, maxMs: 60 * 60_000 })
 const RETRY_AFTER_MS_MAX = 6 * 60 * 60_000
-/** Messages that one pass looks at. */
-const PASS_MAX = 100
 const REASON_CHARS_MAX = 300
 
-export type Outcome = 'delivered' | 'failed' | 'dead' | 'dropped'
+export type Outcome = 'delivered' | 'failed' | 'dead' | 'dropped' | 'no_address'
 
 interface DeliveryParts {
   readonly api: Api
@@ -50,7 +49,7 @@ export function deliveries(parts: DeliveryParts): Deliveries {
 
 /** Oldest first. After a failure the others wait for the next pass, because they are likely to fail too. */
 async function deliverDue({ api, signal, ...parts }: DeliveryParts, target: StoredTarget): Promise<void> {
-  const waiting = await api.notifications.list({ where: { queue: target.id }, limit: PASS_MAX })
+  const waiting = await api.notifications.list({ where: { queue: target.id }, limit: QUEUE_MAX })
   for (const notification of waiting) {
     if (signal.aborted) return
     if (toMs(notification.next_attempt_at) > api.clock.now()) continue

@@ -8,6 +8,7 @@ import { aControlPlane, type ControlPlaneSetting } from '@lcm/testkit/a-control-
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { aDefinition, aSession } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import type { StoredNotification } from '../../internal-documents.ts'
 import { crash, interruptibleStore } from '../../testing/interruptible-store.ts'
 import type { Email } from './send-message.ts'
 
@@ -86,6 +87,32 @@ function aPlane(at = receivers(), { seed = 1, ...setting }: Given = {}) {
 
 const SOON_MS = 45_000
 
+/** One that is due. */
+const aNotification = (at: string): StoredNotification => ({
+  id: 'no-1',
+  version: 1,
+  created_at: at,
+  updated_at: at,
+  target_id: '',
+  target_name: 'all',
+  target_type: 'webhook',
+  owner: null,
+  kind: 'session_down',
+  severity: 'critical',
+  is_resolved: false,
+  title: 'Later',
+  lines: [],
+  link: null,
+  subjects: [],
+  status: 'QUEUED',
+  attempts: 0,
+  next_attempt_at: at,
+  last_error: null,
+  delivered_at: null,
+  key: '',
+  notices: [],
+})
+
 describe('a class', () => {
   it('of 20 that one worker degrades makes one notification, and one when it works again', async () => {
     const plane = aPlane()
@@ -125,6 +152,8 @@ describe('a class', () => {
       plane.brokenAt({ id: 'ls-2', owner: 'bob', owner_name: 'Bob' }),
     )
     await plane.clock.advance(SOON_MS)
+    const metrics = (await plane.send('GET', '/metrics')).body
+    expect(metrics).toContain('lcm_notifications_total{target_type="email",outcome="no_address"} 1\n')
     const byAddress = new Map(plane.at.emails.map(email => [email.to.join(), email]))
     expect([...byAddress].map(([to, { subject }]) => `${to}: ${subject}`).toSorted()).toEqual([
       'ann@example.com: Your lab OSPF basics is not available',
@@ -133,6 +162,22 @@ describe('a class', () => {
     expect(byAddress.get('ann@example.com')?.text).not.toMatch(/Bob|ls-2|lcm why/)
     await stop()
   })
+})
+
+it('after a day repeats nothing, and knows the new title of a definition', async () => {
+  const plane = aPlane()
+  await plane.target({ kinds: ['session_down'] })
+  const stop = plane.running()
+  const given = { needs: true, port_template: true, title: true, cml_min: true }
+  await plane.put('definitions', { ...aDefinition({ id: 'ld-1', title: 'OSPF' }), given, fence: {} })
+  await plane.put('sessions', plane.brokenAt({ id: 'ls-1' }))
+  await plane.clock.advance(SOON_MS)
+  await plane.edit('definitions', 'ld-1', { title: 'OSPF basics' })
+  await plane.clock.advance(25 * 60 * 60_000)
+  await plane.put('sessions', plane.brokenAt({ id: 'ls-2' }))
+  await plane.clock.advance(SOON_MS)
+  expect(plane.at.titles()).toEqual(['Lab OSPF of Ann is down', 'Lab OSPF basics of Ann is down'])
+  await stop()
 })
 
 describe('delivery', () => {
@@ -238,6 +283,34 @@ describe('delivery', () => {
     const dead = await notifications(plane, 'DEAD')
     expect(dead.map(({ attempts }: { attempts: number }) => attempts)).toEqual(dead.map(() => 14))
     expect(dead.length).toBeGreaterThan(0)
+    await stop()
+  })
+
+  it('does not wait for many that are retried later', async () => {
+    const plane = aPlane()
+    const { id: target_id } = await plane.target()
+    const one = { ...aNotification(plane.later(0)), target_id }
+    const retried = Array.from({ length: 150 }, (_, index) => `no-${String(index).padStart(3, '0')}`)
+    for (const id of retried)
+      await plane.put('notifications', { ...one, id, key: id, next_attempt_at: plane.later(60 * 60_000) })
+    await plane.put('notifications', { ...one, id: 'no-now', key: 'now', title: 'Now' })
+    const stop = plane.running()
+    await plane.clock.advance(60_000)
+    expect(plane.at.titles()).toEqual(['Now'])
+    await stop()
+  })
+
+  it('leaves nothing of a target that is deleted during an attempt', async () => {
+    const plane = aPlane()
+    const { id } = await plane.target()
+    await plane.target({ name: 'other', url: 'https://other.example/' })
+    plane.at.answer('hooks.example.com', 'hang')
+    const stop = plane.running()
+    await plane.put('sessions', plane.brokenAt({ id: 'ls-1' }))
+    while (plane.at.requests.length < 2) await plane.clock.advance(1_000)
+    expect((await plane.send('DELETE', `notification-targets/${id}`)).status).toBe(204)
+    await plane.clock.advance(60_000)
+    expect((await plane.all('targetHealth')).map(health => health.id)).not.toContain(id)
     await stop()
   })
 

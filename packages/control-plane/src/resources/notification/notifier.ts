@@ -22,6 +22,8 @@ import type { NotificationSetting } from './send-message.ts'
 
 const TICK_MS = 5_000
 const TROUBLE_MS = 1_000
+/** After this time what was sent is read again, so that memory holds no more than the store. */
+const TERM_MS = 24 * 60 * 60_000
 
 interface Notifier {
   readonly service: HostedService
@@ -120,6 +122,7 @@ async function follow(term: Term, { signal }: LinkedAbort): Promise<void> {
   const { clock, feed } = api
   let position = await feed.position()
   await known.readAll()
+  const endsAt = clock.monotonic() + TERM_MS
   let decidedAt = Number.NEGATIVE_INFINITY
   for await (const item of followChanges(feed, position, { clock, signal, idleMs: TICK_MS, onOtherWake })) {
     if (item.kind === 'change') {
@@ -131,6 +134,7 @@ async function follow(term: Term, { signal }: LinkedAbort): Promise<void> {
     }
     if (clock.monotonic() - decidedAt < TICK_MS) continue
     decidedAt = clock.monotonic()
+    if (decidedAt >= endsAt) return
     if (!(await lease.renew(position)) || !(await notifyAll(term))) return
   }
 }
@@ -163,7 +167,7 @@ async function queueAll(term: Term, target: StoredTarget, drafts: readonly Draft
       // Another replica that writes the same one has taken over.
       if (!(await api.notifications.insert(notification)).ok) return false
       queued += 1
-    }
+    } else count(target.type, 'no_address')
     noteSent(sent, notification)
   }
   return true

@@ -5,6 +5,8 @@ import type { Delivery } from '../../changes/webhook/http-post.ts'
 
 /** Records what became of a delivery. Another replica that records at the same time is as true. */
 export async function recordHealth(api: Api, targetId: string, delivery: Delivery): Promise<void> {
+  // It may have been deleted during the delivery.
+  if ((await api.notificationTargets.get(targetId)) === null) return
   const now = toInstant(api.clock.now())
   const known = await api.targetHealth.get(targetId)
   const change =
