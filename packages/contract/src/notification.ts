@@ -38,7 +38,11 @@ const Secrets = {
 
 export const CreateNotificationTarget = NotificationTargetSpec.extend(Secrets)
   .superRefine((target, context) => {
-    const message = addressTrouble({ ...target, hasUrl: target.url !== undefined })
+    const message = addressTrouble({
+      ...target,
+      hasUrl: target.url !== undefined,
+      isSigned: typeof target.signing_key === 'string',
+    })
     if (message !== null) context.addIssue({ code: 'custom', message, path: ['type'] })
   })
   .meta({ id: 'CreateNotificationTarget', description: 'A notification target to create.' })

@@ -67,10 +67,14 @@ export const NotificationTargetSpec = z.strictObject({
 })
 export type NotificationTargetSpec = z.infer<typeof NotificationTargetSpec>
 
-type Addressed = Pick<NotificationTargetSpec, 'type' | 'to' | 'to_owner'> & { readonly hasUrl: boolean }
+type Addressed = Pick<NotificationTargetSpec, 'type' | 'to' | 'to_owner'> & {
+  readonly hasUrl: boolean
+  readonly isSigned: boolean
+}
 
 /** Why messages could not be addressed so; null if they can. */
-export function addressTrouble({ type, to, to_owner, hasUrl }: Addressed): string | null {
+export function addressTrouble({ type, to, to_owner, hasUrl, isSigned }: Addressed): string | null {
+  if (isSigned && type !== 'webhook') return 'only a webhook target has a signing key'
   const isEmail = type === 'email'
   if (isEmail && hasUrl) return 'an email target has no url: give its addresses in to'
   if (isEmail) return to.length === 0 && !to_owner ? 'an email target needs to, to_owner, or both' : null

@@ -180,6 +180,27 @@ it('after a day repeats nothing, and knows the new title of a definition', async
   await stop()
 })
 
+describe('a target', () => {
+  it.each([
+    ['email', { url: undefined, to: ['ops@example.com'] }],
+    ['slack', {}],
+  ])('of type %s has no signing key', async (type, body) => {
+    const plane = aPlane()
+    const json = { name: 'keyed', type, url: URL_SECRET, ...body, signing_key: KEY }
+    expect((await plane.send('POST', 'notification-targets', { json })).status).toBe(400)
+    const { id } = await plane.target({ type, ...body })
+    const change = { json: { signing_key: KEY } }
+    expect((await plane.send('PATCH', `notification-targets/${id}`, change)).status).toBe(400)
+  })
+
+  it('can not be given the name of another one', async () => {
+    const plane = aPlane()
+    await plane.target({ name: 'one' })
+    const { id } = await plane.target({ name: 'two' })
+    expect((await plane.send('PATCH', `notification-targets/${id}`, { json: { name: 'one' } })).status).toBe(409)
+  })
+})
+
 describe('delivery', () => {
   const broken = async (plane: ReturnType<typeof aPlane>, id = 'ls-1') => {
     await plane.put('sessions', plane.brokenAt({ id }))

@@ -59,7 +59,8 @@ export async function patchTarget(
   refuseStale(current, request.ifMatch)
   const known = await openAddress(api, current)
   const hasUrl = url !== undefined || known !== null
-  const trouble = addressTrouble({ ...current, ...defined(fields), hasUrl })
+  const signingKey = signing_key === undefined ? (known?.signing_key ?? null) : signing_key
+  const trouble = addressTrouble({ ...current, ...defined(fields), hasUrl, isSigned: signingKey !== null })
   if (trouble !== null) throw new ProblemError('validation_failed', trouble)
   const write = (ref: string | null, address: TargetAddress | null) =>
     changed(api, request, target => {
@@ -67,10 +68,11 @@ export async function patchTarget(
       const next = { ...target, ...defined(fields), ...shown }
       return ref === null ? next : withRef(next, 'target_address', ref)
     })
-  if (url === undefined && signing_key === undefined) return targetView(api, (await write(null, null)).written)
+  if (!hasUrl || (url === undefined && signing_key === undefined))
+    return targetView(api, (await write(null, null)).written)
   const address = {
     url: url ?? known?.url ?? '',
-    signing_key: signing_key === undefined ? (known?.signing_key ?? null) : signing_key,
+    signing_key: signingKey,
   }
   const text = JSON.stringify(address satisfies TargetAddress)
   return targetView(api, await withSecret(api, addressSecretOf(current.id), text, ref => write(ref, address)))
