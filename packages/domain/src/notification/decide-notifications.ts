@@ -170,4 +170,12 @@ function* resolvedOf(
   }
 }
 
-const EVENT = { severity: 'info', gravity: 0, dueAtMs: 0, cause: null, fix: null, hadLab: true } as const
+const EVENT = {
+  severity: 'info',
+  gravity: 0,
+  dueAtMs: 0,
+  cause: null,
+  ownerCause: null,
+  fix: null,
+  hadLab: true,
+} as const

@@ -2,6 +2,7 @@ import { affectedSessions } from '../fleet/affected-sessions.ts'
 import type { LicenseLeak } from '../fleet/license-leak.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
+import { redactWaitingReason } from '../redact-reason.ts'
 import { isFinal, type LabletSession } from '../session/lablet-session.ts'
 import { lostSession, movedAt } from '../session/session-health.ts'
 import type { Worker } from '../worker/worker.ts'
@@ -41,6 +42,8 @@ export interface Notice {
   /** Before this time it must not be sent. */
   readonly dueAtMs: number
   readonly cause: Reason | null
+  /** The cause as its owner may read it. */
+  readonly ownerCause: Reason | null
   /** What an operator can do; its commands are not for owners. */
   readonly fix: Reason | null
   /** Whether the session had a lab before. */
@@ -133,6 +136,7 @@ const noticeOf = (subject: Subject, given: Given, of: string): Notice => ({
   gravity: 0,
   dueAtMs: 0,
   cause: null,
+  ownerCause: given.cause ?? null,
   fix: null,
   hadLab: true,
   ...given,
@@ -187,11 +191,18 @@ function problemsOf(session: LabletSession, make: (given: Given, of: string) => 
     gravity: isDown ? 2 : 1,
     at: affected.since,
     cause: group.cause,
+    ownerCause: waitingBecause(session) ?? group.cause,
     fix: group.fix,
   }
   // A session may wait twice for the same slot.
   const since = session.status === 'PENDING' ? session.entered_status_at : given.at
   return [make(given, `${given.gravity} ${since}`)]
+}
+
+/** Owners don't read how the scheduler decides; null unless the session waits. */
+function waitingBecause({ status, health, waiting_reason }: LabletSession): Reason | null {
+  const because = health.reason ?? waiting_reason
+  return status !== 'PENDING' || because === null ? null : redactWaitingReason(because)
 }
 
 /** A worker that people notice: it failed, can't start, or its CML does not answer. */

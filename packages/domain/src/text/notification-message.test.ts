@@ -7,6 +7,7 @@ import { leakNotices, type Notice, sessionNotices, workerNotices } from '../noti
 import type { NotificationKind } from '../notification/notification-target.ts'
 import { reason, textReason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
+import { unschedulable } from '../session/unschedulable-reason.ts'
 import { emailText, slackBody } from './notification-formats.ts'
 import { notificationMessage } from './notification-message.ts'
 import { MESSAGES } from './testing/notification-messages.ts'
@@ -127,10 +128,16 @@ describe('a message', () => {
     expect(textOf('session_down', many)).toContain('\nand 10 more\n')
   })
 
+  it('to an owner whose lab fits on no machine', () => {
+    const never = unschedulable(reason('no_workers'))
+    const notices = noticesOf('capacity_short', { waiting_reason: never, health: down(never, AT) })
+    expectMessage(textOf('capacity_short', notices, 'ann'), 'to an owner whose lab fits on no machine')
+  })
+
   it('to an owner has no command and names no other person', () => {
     for (const kind of Object.keys(EXAMPLES) as NotificationKind[]) {
       const text = textOf(kind, noticesOf(kind), 'ann')
-      expect(text, kind).not.toMatch(/`|max_workers|Ann/)
+      expect(text, kind).not.toMatch(/`|max_workers|limit|Ann/)
     }
   })
 })

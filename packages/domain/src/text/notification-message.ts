@@ -4,6 +4,7 @@ import type { Draft } from '../notification/decide-notifications.ts'
 import { type Notice, type Subject, subjectKey } from '../notification/notice.ts'
 import { type Message, type NotificationKind, SEVERITIES } from '../notification/notification-target.ts'
 import type { Reason } from '../reason.ts'
+import { unschedulableBecause } from '../session/unschedulable-reason.ts'
 import { countText } from './format-amounts.ts'
 import { HIDDEN_CHARACTERS } from './hidden-characters.ts'
 
@@ -46,12 +47,12 @@ function textOf(draft: Draft, sessions: readonly SessionNotice[], { nowMs }: Con
   if (first === undefined) return ['']
   if (draft.owner !== null && sessions.length === 1) return ownerText(first, nowMs)
   const isOwner = draft.owner !== null
-  const lines = isOwner ? [reasonLine(first.cause)] : operatorLines(draft.kind, first)
+  const lines = isOwner ? [reasonLine(first.ownerCause)] : operatorLines(draft.kind, first)
   return [groupTitle(sessions, isOwner, nowMs), ...lines, ...listOf(sessions, nowMs)]
 }
 
 /** Says what happened, what LCM does, and what the owner can do. */
-function ownerText({ kind, subject, cause, hadLab }: SessionNotice, nowMs: number): Text {
+function ownerText({ kind, subject, ownerCause: cause, hadLab }: SessionNotice, nowMs: number): Text {
   const lab = `Your lab ${subject.lab}`
   const until = timeText(subject.end, nowMs)
   switch (kind) {
@@ -88,6 +89,12 @@ function ownerText({ kind, subject, cause, hadLab }: SessionNotice, nowMs: numbe
     case 'session_ends_soon':
       return [`${lab} ends at ${until}`, 'Save your work now, or extend the session if you need more time.']
     default:
+      if (unschedulableBecause(cause) !== null)
+        return [
+          `${lab} can't be started yet`,
+          reasonLine(unschedulableBecause(cause)),
+          'Ask the people who run LCM. You get a message when it is ready.',
+        ]
       return [
         `${lab} waits for capacity`,
         reasonLine(cause),

@@ -90,8 +90,12 @@ Ann: OSPF basics, until 11:00 UTC
 Bob: OSPF basics, until 11:00 UTC
 Eve: OSPF basics, until 11:00 UTC
 https://lcm.example.com/#/sessions`,
+  'to an owner whose lab fits on no machine': `Your lab OSPF basics can't be started yet
+Reason: no machine can run this lab
+Ask the people who run LCM. You get a message when it is ready.
+https://lcm.example.com/#/sessions/ls-1`,
   'about capacity_short': `Your lab OSPF basics waits for capacity
-Reason: the limit of 2 workers in us-east-1 is reached
+Reason: no machine is free yet
 It starts as soon as a server has capacity. You get a message when it is ready.
 https://lcm.example.com/#/sessions/ls-1
 
