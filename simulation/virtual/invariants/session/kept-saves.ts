@@ -5,6 +5,7 @@ import { readList } from '@lcm/client/list-pages'
 import type { CmlLab } from '@lcm/cloud-sim/cml/labs/lab'
 import type { ApiRequest, Dispatch } from '@lcm/contract/route-spec'
 import { toMs } from '@lcm/domain/instant'
+import { refusedSaves } from '@lcm/domain/save/restore'
 import type { Save } from '@lcm/domain/save/save'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Clock } from '@lcm/runtime/clock'
@@ -82,9 +83,11 @@ export function keptSaves({ truthOf, following, settings, clock, violated }: Kep
       return response
     },
     importing(sessionId, topology) {
-      const [latest] = ofSession(sessionId).filter(({ atMs }) => clock.now() - atMs > READ_MS)
-      const resumed = confirmed.get(following.sessions.get(sessionId)?.restore_from ?? '')
-      const from = latest ?? resumed
+      const session = following.sessions.get(sessionId)
+      const resumed = confirmed.get(session?.restore_from ?? '')
+      const refused = refusedSaves({ conditions: session?.conditions ?? [] })
+      const known = ofSession(sessionId).filter(({ atMs }) => clock.now() - atMs > READ_MS)
+      const from = [...known, ...(resumed === undefined ? [] : [resumed])].find(({ save }) => !refused.has(save.id))
       if (from === undefined || from.lines.every(line => topology.includes(line))) return
       violated(`the lab of ${sessionId} is imported without save ${from.save.number} of ${from.save.session_id}`)
     },
