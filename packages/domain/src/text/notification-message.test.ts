@@ -134,6 +134,14 @@ describe('a message', () => {
     expectMessage(textOf('capacity_short', notices, 'ann'), 'to an owner whose lab fits on no machine')
   })
 
+  it.each([
+    ['was stopped on CML', 'RUNNING', reason('lab_stopped_on_cml', { state: 'STOPPED' })],
+    ['is late', 'INSTANTIATING', reason('lab_start_late', { step: 'start', error: null })],
+  ] as const)('to an owner whose lab %s', (what, status, because) => {
+    const notices = noticesOf('session_degraded', { status, health: degraded(because, AT) })
+    expectMessage(textOf('session_degraded', notices, 'ann'), `to an owner whose lab ${what}`)
+  })
+
   it('to an owner has no command and names no other person', () => {
     for (const kind of Object.keys(EXAMPLES) as NotificationKind[]) {
       const text = textOf(kind, noticesOf(kind), 'ann')

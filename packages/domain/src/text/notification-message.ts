@@ -63,6 +63,14 @@ function ownerText({ kind, subject, ownerCause: cause, hadLab }: SessionNotice, 
         'Open the session to connect to its devices.',
       ]
     case 'session_degraded':
+      if (cause?.code === 'lab_stopped_on_cml')
+        return [
+          `${lab} is stopped`,
+          reasonLine(cause),
+          `You can start it again in CML. It stays reserved for you until ${until}.`,
+        ]
+      if (cause?.code === 'lab_start_late')
+        return [`${lab} is late`, reasonLine(cause), 'LCM is still starting it. You get a message when it is ready.']
       return [
         `${lab} has a problem`,
         reasonLine(cause),

@@ -90,6 +90,14 @@ Ann: OSPF basics, until 11:00 UTC
 Bob: OSPF basics, until 11:00 UTC
 Eve: OSPF basics, until 11:00 UTC
 https://lcm.example.com/#/sessions`,
+  'to an owner whose lab was stopped on CML': `Your lab OSPF basics is stopped
+Reason: CML reports the lab as STOPPED: it was stopped on CML while its worker was running
+You can start it again in CML. It stays reserved for you until 11:00 UTC.
+https://lcm.example.com/#/sessions/ls-1`,
+  'to an owner whose lab is late': `Your lab OSPF basics is late
+Reason: the timeslot has started and the lab is not ready: step start
+LCM is still starting it. You get a message when it is ready.
+https://lcm.example.com/#/sessions/ls-1`,
   'to an owner whose lab fits on no machine': `Your lab OSPF basics can't be started yet
 Reason: no machine can run this lab
 Ask the people who run LCM. You get a message when it is ready.
