@@ -62,11 +62,23 @@ const address = (allowed: string) => z.url({ protocol: /^https?$/, error: allowe
 export const url = address('an http or https address, such as http://localhost:8080')
 
 /** With user and password if the server asks for them. */
-export const smtpUrl = z.url({
-  protocol: /^smtps?$/,
-  error: 'an smtp or smtps address, such as smtp://user:password@mail.example:587',
-  abort: true,
-})
+export const smtpUrl = z
+  .url({
+    protocol: /^smtps?$/,
+    error: 'an smtp or smtps address, such as smtp://user:password@mail.example:587',
+    abort: true,
+  })
+  .refine(isDecodable, 'an address whose password has %25 for each percent sign')
+
+function isDecodable(text: string): boolean {
+  const { username, password } = new URL(text)
+  try {
+    decodeURIComponent(username + password)
+    return true
+  } catch {
+    return false
+  }
+}
 
 const NO_PATH = 'an address without a path, such as https://lcm.example'
 export const publicUrl = address(NO_PATH)

@@ -158,6 +158,7 @@ describe('the SMTP server', () => {
     expect(notificationsOf(upEnvironment(given), '/lcm').sendEmail).not.toBeNull()
     for (const name of ['LCM_SMTP_URL', 'LCM_SMTP_FROM'] as const)
       expect(() => upEnvironment({ [name]: given[name] })).toThrow('LCM_SMTP_URL and LCM_SMTP_FROM need each other')
-    expect(() => apiEnvironment({ LCM_SMTP_URL: 'http://u:secret@x' })).toThrow(/LCM_SMTP_URL=\(hidden\)/)
+    for (const url of ['http://u:secret@x', 'smtp://u:100%@x'])
+      expect(() => apiEnvironment({ LCM_SMTP_URL: url })).toThrow(/LCM_SMTP_URL=\(hidden\)/)
   })
 })
