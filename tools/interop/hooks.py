@@ -33,6 +33,13 @@ BETWEEN_FIELDS = {
     "each name once",
     "give a topology or a location to fetch it from, not both",
     "a name and password do not belong into an address",
+    "give definition or resume_save, not both",
+    "an email target has no url: give its addresses in to",
+    "an email target needs to, to_owner, or both",
+    "a slack target has no email addresses",
+    "a webhook target has no email addresses",
+    "a slack target needs its url",
+    "a webhook target needs its url",
 }
 
 

@@ -2,7 +2,6 @@ import type { Dispatch } from '@lcm/contract/route-spec'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import { degraded, HEALTHY } from '@lcm/domain/health'
 import { reason } from '@lcm/domain/reason'
-import { NEVER_SAVED } from '@lcm/domain/session/lablet-session'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { at, changeDocuments, changeResponses, type Mutant } from './mutant.ts'
 
@@ -12,7 +11,7 @@ const BOOKED = [at(0, 'create'), at(15, 'book', { amount: 0.4 })]
 const MOVABLE = [at(0, 'create'), at(0.1, 'create', { target: 0.5 }), at(15, 'book', { amount: 0.4 })]
 const TYPED = at(18, 'change a configuration', { target: 0.25 })
 
-const SESSION = /^GET .*\/lablet-sessions\/ls-[^/]+$/
+const SAVES = /^GET .*\/saves(\?|$)/
 const WORKER = /^GET .*\/workers\/w-[^/]+$/
 const WORKERS = /^GET .*\/workers(\/w-[^/]+)?(\?|$)/
 const ofSessionControllers = (change: (dispatch: Dispatch) => Dispatch) => (dispatch: Dispatch, service: string) =>
@@ -179,7 +178,7 @@ export const promiseMutants: readonly Mutant[] = [
     breaks: 'a session that moves gets the lab of its definition instead of its last save',
     caughtBy: /is imported without save/,
     acts: [...MOVABLE, TYPED, at(35, 'move a session')],
-    defects: () => ({ requests: ofLablets(changeResponses(SESSION, session => ({ ...session, save: NEVER_SAVED }))) }),
+    defects: () => ({ requests: ofLablets(changeResponses(SAVES, saves => ({ ...saves, items: [] }))) }),
   },
 ]
 
