@@ -17,14 +17,14 @@ export const FLEET_ACTS = {
   'edit a template': 1,
   'edit a definition': 1,
   'change settings': 2,
+  'switch saves on or off': 1,
+  'change save settings': 1,
+  'move a session': 1,
   // Weight 0: only in stories.
   rename: 0,
   'rotate the secret key': 0,
   approve: 0,
   'limit bookings': 0,
-  'move a session': 0,
-  'change save settings': 0,
-  'switch saves on or off': 0,
 } as const
 
 /** Acts of learners on the API and on CML servers. */
@@ -36,15 +36,15 @@ export const LEARNER_ACTS = {
   'retry a session': 1,
   'use a server': 5,
   'act on a foreign session': 2,
-  // Weight 0: only in stories, until all seeds are drawn again.
+  'resume a save': 1,
+  'save a session': 2,
+  'change a configuration': 3,
+  'start a node by hand': 1,
+  'stop a node by hand': 1,
+  'start a lab by hand': 1,
+  'stop a lab by hand': 1,
+  // Weight 0: only in stories.
   'book many at once': 0,
-  'stop a lab by hand': 0,
-  'start a lab by hand': 0,
-  'stop a node by hand': 0,
-  'start a node by hand': 0,
-  'change a configuration': 0,
-  'save a session': 0,
-  'resume a save': 0,
 } as const
 
 /** What people and attackers do to get access, and operators to end it. Weight 0: only in stories. */
@@ -79,16 +79,16 @@ export const MANUAL_ACTS = {
   'launch a machine to discover': 1,
   'retire a machine': 1,
   'exhaust a zone': 1,
+  'exhaust all zones': 1,
+  'silence a CML server': 2,
+  'reboot a machine from inside': 2,
+  'reboot a machine': 1,
   // Weight 0: only in stories.
   'change a CML password': 0,
   'name a machine': 0,
   'tag a machine with a foreign endpoint': 0,
   'launch a hostile machine': 0,
   'use the next launch tokens': 0,
-  'reboot a machine': 0,
-  'reboot a machine from inside': 0,
-  'silence a CML server': 0,
-  'exhaust all zones': 0,
 } as const
 
 /** Faults of LCM processes and of the connections between them. */
