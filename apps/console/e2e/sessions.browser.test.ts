@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 import { eventProxyTo } from './testing/event-proxy.ts'
+import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 
@@ -42,15 +43,22 @@ async function pick(page: Page, id: string, verb: string): Promise<void> {
 }
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 
+/** Two workers that only these sessions may use, one to be moved to: sessions of other files fill the others. */
+const WORKERS = ['sessions-a', 'sessions-b']
+const PRODUCT = 'CML_Education'
+const own = workerFixtures(api)
+
 let served = ''
 
 beforeAll(async () => {
   const topology = TOPOLOGY.replace('pat:8080:80', 'pat:2222:22')
-  await api().call('createDefinition', { body: { name: LAB, topology, max_duration_minutes: 120 } })
+  await Promise.all(WORKERS.map(name => own.licensed(name, PRODUCT)))
+  const body = { name: LAB, topology, max_duration_minutes: 120, license_affinity: [PRODUCT] }
+  await api().call('createDefinition', { body })
   const needs = { cpu_cores: 2, memory_gb: 90_000, storage_gb: 1, node_count: 2 }
   await api().call('createDefinition', { body: { name: HUGE, topology, needs } })
-  const body = { definition: LAB, duration_minutes: 30, reservation_id: HOSTILE }
-  served = (await api().call('createSession', { body })).id
+  const booking = { definition: LAB, duration_minutes: 30, reservation_id: HOSTILE }
+  served = (await api().call('createSession', { body: booking })).id
 })
 
 describe('sessions', () => {

@@ -25,15 +25,18 @@ export function workerFixtures(api: () => Client) {
   const isServing = ({ status, service_status }: WorkerView) => status === 'RUNNING' && service_status === 'AVAILABLE'
   const make = (name: string, more: Partial<BodyInput<'createWorker'>> = {}) =>
     api().call('createWorker', { body: { template_name: TEMPLATE, name, ...more } })
+  const licensed = async (name: string, product: string) => {
+    const { id } = await make(name, { license: { product, token: 'a-token-of-the-tests' } })
+    return until(id, worker => isServing(worker) && worker.license.status === 'REGISTERED')
+  }
   return {
     until,
     make,
+    licensed,
     serving: async (name: string) => until((await make(name)).id, isServing),
     /** With a session that no other worker can host, because only this one has the license. */
     async withSession(name: string, product: string): Promise<{ worker: WorkerView; sessionId: string }> {
-      const license = { product, token: 'a-token-of-the-tests' }
-      const { id } = await make(name, { license })
-      await until(id, worker => isServing(worker) && worker.license.status === 'REGISTERED')
+      const { id } = await licensed(name, product)
       const topology = readFileSync('examples/labs/two-routers.yaml', 'utf8')
       const definition = `${name}-lab`
       await api().call('createDefinition', { body: { name: definition, topology, license_affinity: [product] } })
