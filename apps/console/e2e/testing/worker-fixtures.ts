@@ -25,8 +25,8 @@ export function workerFixtures(api: () => Client) {
   const isServing = ({ status, service_status }: WorkerView) => status === 'RUNNING' && service_status === 'AVAILABLE'
   const make = (name: string, more: Partial<BodyInput<'createWorker'>> = {}) =>
     api().call('createWorker', { body: { template_name: TEMPLATE, name, ...more } })
-  const licensed = async (name: string, product: string) => {
-    const { id } = await make(name, { license: { product, token: 'a-token-of-the-tests' } })
+  const licensed = async (name: string, product: string, template_name = TEMPLATE) => {
+    const { id } = await make(name, { template_name, license: { product, token: 'a-token-of-the-tests' } })
     return until(id, worker => isServing(worker) && worker.license.status === 'REGISTERED')
   }
   return {
