@@ -156,7 +156,7 @@ describe('sessions', () => {
       .first()
       .focus()
     await page.keyboard.press('Enter')
-    await page.locator('.callout', { hasText: /memory/ }).waitFor()
+    await page.locator('.callout.health', { hasText: /memory/ }).waitFor()
     const { version } = await api().call('getSession', { params: { id } })
     await button(page, /^Retry/).click()
     await expect.poll(async () => (await api().call('getSession', { params: { id } })).version).toBeGreaterThan(version)

@@ -1,5 +1,5 @@
 /** Width of a label, as a share of a timeline. */
-const LABEL_SHARE = 1 / 9
+const LABEL_SHARE = 1 / 7
 
 export interface LabeledBar {
   /** Space of the bar with its label, as shares of the timeline. */
