@@ -64,7 +64,8 @@ def allowed_as_documented(ctx, response, case):
     is_own = ROLE != "controller" or subject == SERVICE
     services = definition.get("x-lcm-service", "any")
     services = services if isinstance(services, list) else [services]
-    allowed = ROLE in definition["x-lcm-roles"] and ("any" in services or SERVICE in services) and is_own
+    serves = ROLE != "controller" or "any" in services or SERVICE in services
+    allowed = ROLE in definition["x-lcm-roles"] and serves and is_own
     caller = SERVICE or ROLE
     # Operators manage authors and users only, and nobody invites themselves: the path does not tell.
     depends_on_person = case.operation.path.startswith("/people")

@@ -43,6 +43,8 @@ describe('a command', () => {
   it('uses the token of the allowed caller', () => {
     expect(curlOf({ method: 'GET', path: '/x' }, subject({ security: [] }))).not.toContain('Authorization')
     expect(curlOf({ method: 'GET', path: '/x' }, subject({ 'x-lcm-service': 'any' }))).toContain('$LCM_SERVICE_TOKEN')
+    const both = { 'x-lcm-roles': ['admin', 'controller'], 'x-lcm-service': 'lablet-controller' } as const
+    expect(curlOf({ method: 'GET', path: '/x' }, subject(both))).toContain('admin-token')
   })
 
   it('does not buffer streams, and writes files to disk', () => {

@@ -7,9 +7,10 @@ const ADMIN = '$(cat .lcm/admin-token)'
 /** A longer body is split into lines. */
 const SHORT_BODY_MAX = 70
 
-export type CurlSubject = Pick<Operation, 'x-lcm-service' | 'security' | 'requestBody'> & {
-  readonly parameters: readonly Parameter[]
-}
+export type CurlSubject = Partial<Pick<Operation, 'x-lcm-roles'>> &
+  Pick<Operation, 'x-lcm-service' | 'security' | 'requestBody'> & {
+    readonly parameters: readonly Parameter[]
+  }
 
 /** A curl command that calls the route with its required parameters only. */
 export function curlOf(route: Pick<RouteSpec, 'method' | 'path' | 'stream' | 'file'>, subject: CurlSubject): string {
@@ -30,9 +31,10 @@ export function curlOf(route: Pick<RouteSpec, 'method' | 'path' | 'stream' | 'fi
   ].join(' \\\n  ')
 }
 
-function authorization({ security, 'x-lcm-service': service }: CurlSubject): string[] {
+function authorization({ security, 'x-lcm-roles': roles, 'x-lcm-service': service }: CurlSubject): string[] {
   if (security?.length === 0) return []
-  return [`-H "Authorization: Bearer ${service === undefined ? ADMIN : '$LCM_SERVICE_TOKEN'}"`]
+  const isForPeople = service === undefined || roles?.includes('admin')
+  return [`-H "Authorization: Bearer ${isForPeople ? ADMIN : '$LCM_SERVICE_TOKEN'}"`]
 }
 
 /** The path of a call, with the examples of its parameters. */

@@ -83,9 +83,7 @@ function operation(name: string, route: RouteSpec, schemas: SchemaComponents): O
     summary: route.summary,
     description: route.description,
     'x-lcm-roles': rolesOf(route.access),
-    ...(typeof route.access === 'object' && 'controllersOf' in route.access
-      ? { 'x-lcm-service': route.access.controllersOf }
-      : {}),
+    ...serviceOf(route.access),
     'x-lcm-problems': problemsOf(route),
     ...securityOf(route),
     parameters: parametersOf(route, schemas),
@@ -108,6 +106,13 @@ export function rolesOf(access: Access): readonly Role[] {
   if (access === 'open') return ROLES
   if (!('roles' in access)) return ['controller']
   return access.controller === undefined ? access.roles : [...access.roles, 'controller']
+}
+
+/** The service whose controllers may call a route, if any may. */
+function serviceOf(access: Access): Pick<Operation, 'x-lcm-service'> {
+  if (access === 'open') return {}
+  const service = 'roles' in access ? access.controller : access.controllersOf
+  return service === undefined ? {} : { 'x-lcm-service': service }
 }
 
 /** Overrides the security of the document where a route differs. */
