@@ -38,6 +38,7 @@ BETWEEN_FIELDS = {
     "an email target needs to, to_owner, or both",
     "a slack target has no email addresses",
     "a webhook target has no email addresses",
+    "only a webhook target has a signing key",
     "a slack target needs its url",
     "a webhook target needs its url",
 }
