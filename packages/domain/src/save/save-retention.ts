@@ -17,7 +17,7 @@ export interface Retention {
 
 /**
  * The saves of one session that go. While it is open its newest saves stay; after its end the newest one stays for the retention.
- * Those that were passed over stay beside them, and others only while they are needed.
+ * A save that a restore passed over is kept in addition to these. Any other save stays only while a session needs it.
  */
 export function savesToRemove<S extends RetainedSave>(
   saves: readonly S[],
