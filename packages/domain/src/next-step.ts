@@ -75,15 +75,15 @@ export interface NextWords {
 
 const withoutPeriod = (text: string): string => text.replace(/[\s.]+$/, '')
 
-/** One line: what happens, what blocks it and for how long, and when it is tried again. */
+/** One line: what happens, what blocks it and for how long, and when it is tried again. `isDated` if it happens at a known time. */
 export function renderNext(
   what: string,
   { next, blocked_by: blockedBy, due_at: dueAt }: Next,
   { nowMs, duration }: NextWords,
-  dueWords = 'next check in',
+  isDated: boolean,
 ): string {
   const dueMs = dueAt === null ? 0 : toMs(dueAt) - nowMs
-  const parts = [what]
+  const parts = [dueMs > 0 && isDated ? `${what} in ${duration(dueMs)}` : what]
   if (blockedBy !== null) {
     const age = duration(nowMs - toMs(blockedBy.since))
     const message = withoutPeriod(blockedBy.reason.message)
@@ -91,6 +91,6 @@ export function renderNext(
     else if (next === 'lost') parts.push(`${age} ago: ${message}`)
     else parts.push(blockedBy.kind === 'block' ? `blocked for ${age}: ${message}` : `for ${age} now: ${message}`)
   }
-  if (dueMs > 0) parts.push(`${dueWords} ${duration(dueMs)}`)
+  if (dueMs > 0 && !isDated) parts.push(`next check in ${duration(dueMs)}`)
   return parts.join('; ')
 }

@@ -50,6 +50,12 @@ describe('a session that waits', () => {
       'set scale_up_enabled to true, or start or create a worker',
     ],
     [
+      'for a worker that would be ready too late',
+      reason('no_capacity', { cause: unlicensed, scale_up: reason('new_worker_too_late', { minutes: 20 }) }),
+      '1 session waits: a new worker takes about 20 min to be ready, and the timeslot ends before that',
+      'extend the timeslot, or end sessions that are not needed',
+    ],
+    [
       'for a cooldown',
       refused(reason('scale_up_cooldown', { template: 'nested', last_at: SINCE, seconds: 285 })),
       '1 session waits: scale-up of nested is on cooldown for 285 s',

@@ -112,6 +112,8 @@ function fixOf({ code, params }: Reason, sessions: readonly AffectedSession[]): 
       return reason('fix_worker_limit', { unlicensed: sessions.some(({ session }) => lacksLicense(session)) })
     case 'scale_up_disabled':
       return reason('fix_scale_up_disabled')
+    case 'new_worker_too_late':
+      return reason('fix_late_worker')
     case 'no_template_enabled':
     case 'no_template_fits':
       return reason('fix_template')

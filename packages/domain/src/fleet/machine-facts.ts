@@ -14,7 +14,7 @@ const MEMORY_KEPT_GB_MIN = 4
 const NODES_PER_VCPU = 4
 
 /** The worker with capacity and price of its machine where no template gives them, and with the price of its disk. */
-export function withMachineFacts(worker: Worker, facts: RegionFacts): Worker {
+export function withMachineFacts(worker: Worker, facts: RegionFacts = {}): Worker {
   const priced = { ...worker, disk: diskOf(worker, facts) }
   if (worker.origin !== 'DISCOVERY') return priced
   const { capacity, cost_per_hour_usd } = machineOf(worker, facts)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { namesText } from '../text/format-amounts.ts'
 import { consolesOf } from './node-needs.ts'
 import type { Topology } from './topology.ts'
 
@@ -89,8 +90,7 @@ export function portsOf({ nodes }: Topology): PortWish[] {
 /** Reports requested ports of nodes that the lab does not have, by index: such ports would lead nowhere. */
 export function strayWishes(wishes: readonly PortWish[], { nodes }: Topology): { index: number; message: string }[] {
   const labels = new Set(nodes.map(({ label }) => label))
-  const named = [...labels].slice(0, LABELS_NAMED_MAX).join(', ')
-  const known = labels.size > LABELS_NAMED_MAX ? `${named} and ${labels.size - LABELS_NAMED_MAX} more` : named
+  const known = namesText([...labels], LABELS_NAMED_MAX)
   return wishes.flatMap(({ node }, index) =>
     labels.has(node) ? [] : [{ index, message: `the lab has no node ${node}; it has ${known || 'none'}` }],
   )
@@ -99,6 +99,44 @@ const LABELS_NAMED_MAX = 10
 
 /** Outside ports that tags use, such as those of foreign labs. */
 export const portsInTags = (tags: readonly string[]): number[] => tags.flatMap(tag => openedBy(tag)?.outside ?? [])
+
+/** Tags without those that open ports. */
+export const withoutPorts = (tags: readonly string[]): string[] => tags.filter(tag => !TAG.test(tag))
+
+type TaggedNode = TaggedTopology['nodes'][number]
+const openingsOf = ({ tags }: TaggedNode): string =>
+  [...new Set((tags ?? []).flatMap(tag => openingOf(openedBy(tag))))].sort().join()
+const openingOf = (opened: Pick<PortWish, 'protocol' | 'inside'> | null): string[] =>
+  opened === null ? [] : [`${opened.protocol}:${opened.inside}`]
+
+/**
+ * The requested ports at the labels that their nodes have in a saved lab. A node keeps its tags when it is renamed, so an unknown node
+ * whose tags open the same ports as a missing one is that one.
+ */
+export function wishesAfterRenames(wishes: readonly PortWish[], nodes: readonly TaggedNode[]): PortWish[] {
+  const labels = new Set(nodes.map(({ label }) => label))
+  const wished = new Set(wishes.map(({ node }) => node))
+  const unknown = nodes.filter(node => !wished.has(node.label) && openingsOf(node) !== '')
+  const renamed = new Map<string, string>()
+  for (const label of wished) {
+    if (labels.has(label)) continue
+    const own = wishes.filter(({ node }) => node === label)
+    const openings = own.flatMap(openingOf).sort().join()
+    const at = unknown.findIndex(node => openingsOf(node) === openings)
+    const [node] = at < 0 ? [] : unknown.splice(at, 1)
+    if (node !== undefined) renamed.set(label, node.label)
+  }
+  return wishes.map(wish => ({ ...wish, node: renamed.get(wish.node) ?? wish.node }))
+}
+
+/** The nodes of a saved lab that its definition does not have, under any label, so that no port leads to them. */
+export function addedNodes(
+  { labels, wishes }: { readonly labels: readonly string[]; readonly wishes: readonly PortWish[] },
+  { nodes }: Pick<Topology, 'nodes'>,
+): string[] {
+  const known = new Set([...nodes.map(({ label }) => label), ...wishes.map(({ node }) => node)])
+  return labels.filter(label => !known.has(label))
+}
 
 const tagOf = ({ protocol, inside }: PortWish, outside: number): string => {
   if (protocol === 'vnc') return `vnc:${outside}`
@@ -118,7 +156,7 @@ export function tagsWithPorts(
     const outside = ports[wish.name]
     return wish.node === label && outside !== undefined ? [tagOf(wish, outside)] : []
   })
-  return [...tags.filter(tag => !TAG.test(tag)), ...own]
+  return [...withoutPorts(tags), ...own]
 }
 
 /** The lab as it is imported, with the allocated ports. CML creates the annotations of those tags again. */

@@ -47,26 +47,33 @@ interface OpenProblem extends SentNotice {
   readonly sentAtMs: number
 }
 
-/** What one target was sent: notices, and the problems that are not resolved yet. */
-export interface Sent {
+/** What one recipient was sent: notices, and the problems that are not resolved yet. */
+interface SentTo {
   readonly keys: Set<string>
   readonly open: Map<string, OpenProblem>
 }
-export const nothingSent = (): Sent => ({ keys: new Set(), open: new Map() })
 
-const sentKey = (owner: string | null, key: string): string => JSON.stringify([owner, key])
-const openKey = (owner: string | null, subject: string, family: Family): string =>
-  JSON.stringify([owner, subject, family])
+/** What one target was sent, by owner; null for the addresses of the target. All sessions are looked up in it every few seconds. */
+export type Sent = Map<string | null, SentTo>
+export const nothingSent = (): Sent => new Map()
+
+function sentTo(sent: Sent, owner: string | null): SentTo {
+  const known = sent.get(owner) ?? { keys: new Set(), open: new Map() }
+  sent.set(owner, known)
+  return known
+}
+
+const openKey = (subject: string, family: Family): string => `${family} ${subject}`
 
 /** Adds a stored notification, oldest first. */
-export function noteSent({ keys, open }: Sent, { owner, kind, created_at, is_resolved, notices }: Stored): void {
+export function noteSent(sent: Sent, { owner, kind, created_at, is_resolved, notices }: Stored): void {
+  const { keys, open } = sentTo(sent, owner)
   for (const notice of notices) {
-    keys.add(sentKey(owner, notice.key))
-    const problem = openKey(owner, notice.subject, familyOf(kind))
+    keys.add(notice.key)
+    const problem = openKey(notice.subject, familyOf(kind))
     if (is_resolved) open.delete(problem)
     else if (notice.gravity > 0) open.set(problem, { ...notice, kind, sentAtMs: toMs(created_at) })
-    else if (kind === 'session_ready')
-      for (const family of FAMILIES) open.delete(openKey(owner, notice.subject, family))
+    else if (kind === 'session_ready') for (const family of FAMILIES) open.delete(openKey(notice.subject, family))
   }
 }
 
@@ -104,11 +111,12 @@ export function decideNotifications({ target, subjects, sent, nowMs }: Asked): D
   for (const known of subjects) {
     if (!concerns(target, known.subject)) continue
     for (const owner of recipientsOf(target, known.subject)) {
+      const judging = { target, sent: sentTo(sent, owner), nowMs }
       for (const notice of known.notices) {
-        if (!isNews({ target, sent, nowMs }, owner, notice)) continue
+        if (!isNews(judging, notice)) continue
         add({ owner, kind: notice.kind, is_resolved: false }, notice, notice.seenAtMs + FOLD_MS <= nowMs)
       }
-      for (const { notice, clearMs } of resolvedOf({ target, sent, nowMs }, owner, known))
+      for (const { notice, clearMs } of resolvedOf(judging, known))
         add({ owner, kind: notice.kind, is_resolved: true }, notice, clearMs >= RESOLVED_MS)
     }
   }
@@ -128,16 +136,19 @@ function recipientsOf({ type, to, to_owner }: NotificationTarget, subject: Subje
   return to.length === 0 ? owner : [null, ...owner]
 }
 
-type Judging = Omit<Asked, 'subjects'>
+interface Judging extends Pick<Asked, 'target' | 'nowMs'> {
+  /** What the recipient was sent. */
+  readonly sent: SentTo
+}
 
 /** Whether the target wants it at all. */
 const isWanted = ({ kinds, min_severity }: NotificationTarget, { kind, severity }: Notice): boolean =>
   (kinds.length === 0 || kinds.includes(kind)) && SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(min_severity)
 
-function isNews({ target, sent, nowMs }: Judging, owner: string | null, notice: Notice): boolean {
-  if (!isWanted(target, notice) || notice.dueAtMs > nowMs || sent.keys.has(sentKey(owner, notice.key))) return false
+function isNews({ target, sent, nowMs }: Judging, notice: Notice): boolean {
+  if (!isWanted(target, notice) || notice.dueAtMs > nowMs || sent.keys.has(notice.key)) return false
   if (notice.gravity === 0) return isRecent(target, notice, nowMs)
-  const open = sent.open.get(openKey(owner, subjectKey(notice.subject), familyOf(notice.kind)))
+  const open = sent.open.get(openKey(subjectKey(notice.subject), familyOf(notice.kind)))
   return open === undefined || notice.gravity > open.gravity
 }
 
@@ -149,11 +160,11 @@ function isRecent({ updated_at }: NotificationTarget, { kind, at, subject }: Not
 
 function* resolvedOf(
   { target, sent, nowMs }: Judging,
-  owner: string | null,
   { subject, notices, clearSinceMs, isOver }: KnownSubject,
 ): Iterable<{ readonly notice: Notice; readonly clearMs: number }> {
-  for (const family of isOver ? [] : FAMILIES) {
-    const open = sent.open.get(openKey(owner, subjectKey(subject), family))
+  if (isOver || sent.open.size === 0) return
+  for (const family of FAMILIES) {
+    const open = sent.open.get(openKey(subjectKey(subject), family))
     const since = clearSinceMs[family]
     if (open === undefined || since === null || nowMs - since < RESOLVED_MS - FOLD_MS) continue
     // A lab that is ready again says more than that the problem is over.

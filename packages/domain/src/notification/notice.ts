@@ -3,8 +3,8 @@ import type { LicenseLeak } from '../fleet/license-leak.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { redactWaitingReason } from '../redact-reason.ts'
-import { isFinal, type LabletSession } from '../session/lablet-session.ts'
-import { lostSession, movedAt } from '../session/session-health.ts'
+import { isOver, isUp, type LabletSession } from '../session/lablet-session.ts'
+import { isMove, lostSession, movedAt } from '../session/session-health.ts'
 import type { Worker } from '../worker/worker.ts'
 import { workerHealth } from '../worker/worker-health.ts'
 import type { NotificationKind, Severity } from './notification-target.ts'
@@ -67,25 +67,19 @@ export interface Observed {
 export const observedSession = (session: LabletSession, lab: string): Observed => ({
   subject: sessionSubject(session, lab),
   notices: sessionNotices(session, lab),
-  isWell: { health: hasLab(session) && session.health.status === 'OK', capacity: session.status !== 'PENDING' },
+  isWell: { health: isUp(session.status) && session.health.status === 'OK', capacity: session.status !== 'PENDING' },
   isOver: isOver(session),
 })
 
-const hasLab = ({ status }: LabletSession): boolean => status === 'READY' || status === 'RUNNING'
-
-const isOver = ({ status, desired_status }: LabletSession): boolean =>
-  desired_status === 'TERMINATED' ||
-  isFinal(status) ||
-  status === 'EXPIRED' ||
-  status === 'STOPPING' ||
-  status === 'STOPPED'
-
 export const observedWorker = (worker: Worker): Observed => ({
-  subject: { kind: 'worker', id: worker.id, name: worker.name },
+  subject: workerSubject(worker),
   notices: workerNotices(worker),
   isWell: { health: isWell(worker), capacity: true },
   isOver: worker.status === 'TERMINATED',
 })
+
+const workerSubject = ({ id, name }: Worker): Subject => ({ kind: 'worker', id, name })
+const leakSubject = ({ id, worker_name }: LicenseLeak): Subject => ({ kind: 'license_leak', id, worker_name })
 
 /** It serves again, or was stopped by request. */
 function isWell(worker: Worker): boolean {
@@ -96,7 +90,7 @@ function isWell(worker: Worker): boolean {
 }
 
 export const observedLeak = (leak: LicenseLeak): Observed => ({
-  subject: { kind: 'license_leak', id: leak.id, worker_name: leak.worker_name },
+  subject: leakSubject(leak),
   notices: leakNotices(leak),
   isWell: { health: true, capacity: true },
   isOver: leak.resolved_at !== null,
@@ -105,7 +99,7 @@ export const observedLeak = (leak: LicenseLeak): Observed => ({
 type Given = Pick<Notice, 'kind' | 'severity' | 'group' | 'at'> & Partial<Notice>
 
 /** Everything that the record of a session says people should know. `lab` is the title of its definition. */
-export function sessionNotices(session: LabletSession, lab: string): Notice[] {
+function sessionNotices(session: LabletSession, lab: string): Notice[] {
   const subject = sessionSubject(session, lab)
   const make = (given: Given, of: string): Notice => noticeOf(subject, given, of)
   const lost = lostSession(session)
@@ -120,7 +114,7 @@ export function sessionNotices(session: LabletSession, lab: string): Notice[] {
 
 const worker = ({ worker_id }: LabletSession): string => worker_id ?? ''
 
-export const sessionSubject = (session: LabletSession, lab: string): Subject => ({
+const sessionSubject = (session: LabletSession, lab: string): Subject => ({
   kind: 'session',
   id: session.id,
   lab,
@@ -146,13 +140,13 @@ const noticeOf = (subject: Subject, given: Given, of: string): Notice => ({
 function eventsOf(session: LabletSession, make: (given: Given, of: string) => Notice): Notice[] {
   const { state_history, timeslot, definition } = session
   const notices: Notice[] = []
-  const moved = state_history.findLast(({ from, to }) => to === 'PENDING' && (from === 'READY' || from === 'RUNNING'))
+  const moved = state_history.findLast(isMove)
   if (moved !== undefined) {
     const cause = rootOf(moved.because)
     const group = `${cause.code} ${JSON.stringify(cause.params)}`
     notices.push(make({ kind: 'session_moved', severity: 'warning', group, at: moved.at, cause }, moved.at))
   }
-  if (!hasLab(session)) return notices
+  if (!isUp(session.status)) return notices
   const ready = state_history.findLast(({ to }) => to === 'READY')
   if (ready !== undefined) {
     const hadLab = moved !== undefined
@@ -206,24 +200,21 @@ function waitingBecause({ status, health, waiting_reason }: LabletSession): Reas
 }
 
 /** A worker that people notice: it failed, can't start, or its CML does not answer. */
-export function workerNotices(record: Worker): Notice[] {
+function workerNotices(record: Worker): Notice[] {
   const { status, reason: cause, since } = workerHealth(record)
   if (status !== 'DOWN' || since === null) return []
-  const subject: Subject = { kind: 'worker', id: record.id, name: record.name }
   const fix = reason('fix_worker', { worker: record.name })
   return [
     noticeOf(
-      subject,
+      workerSubject(record),
       { kind: 'worker_failed', severity: 'critical', group: '', gravity: 2, at: since, cause, fix },
       since,
     ),
   ]
 }
 
-export function leakNotices(leak: LicenseLeak): Notice[] {
+function leakNotices(leak: LicenseLeak): Notice[] {
   if (leak.resolved_at !== null) return []
-  const subject: Subject = { kind: 'license_leak', id: leak.id, worker_name: leak.worker_name }
-  return [
-    noticeOf(subject, { kind: 'license_leak', severity: 'warning', group: '', at: leak.at, cause: leak.reason }, ''),
-  ]
+  const { at, reason: cause } = leak
+  return [noticeOf(leakSubject(leak), { kind: 'license_leak', severity: 'warning', group: '', at, cause }, '')]
 }

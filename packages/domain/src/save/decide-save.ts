@@ -1,5 +1,5 @@
 import { toMs } from '../instant.ts'
-import type { LabletSession } from '../session/lablet-session.ts'
+import { isOver, isUp, type LabletSession } from '../session/lablet-session.ts'
 import { FINAL_SAVE_MS, nextStep } from '../session/pipeline.ts'
 
 const MINUTE_MS = 60_000
@@ -24,16 +24,13 @@ const NONE: SaveDecision = { kind: 'none' }
 /** Whether the lab of a session is saved now. The save at its end is a step of the teardown. */
 export function decideSave(session: LabletSession, facts: SaveFacts): SaveDecision {
   const { isEnabled, intervalMinutes, isLabUp, nowMs } = facts
-  if (!isEnabled || !isLabUp || !isUp(session) || isStarting(session, nowMs)) return NONE
+  if (!isEnabled || !isLabUp || !isUp(session.status) || isOver(session) || isStarting(session, nowMs)) return NONE
   if (session.save.requested_at !== null) return { kind: 'save', cause: 'request' }
   if (intervalMinutes === 0) return NONE
   const dueMs = nextSaveMs(session, intervalMinutes * MINUTE_MS)
   if (dueMs + FINAL_SAVE_MS >= toMs(session.timeslot.end)) return NONE
   return dueMs <= nowMs ? { kind: 'save', cause: 'interval' } : { kind: 'wait', afterMs: dueMs - nowMs }
 }
-
-const isUp = ({ status, desired_status }: LabletSession): boolean =>
-  (status === 'READY' || status === 'RUNNING') && desired_status !== 'TERMINATED'
 
 /** Whether a pipeline is about to start the lab again. */
 function isStarting({ pipeline }: LabletSession, nowMs: number): boolean {
@@ -62,7 +59,7 @@ function spreadOf(id: string): number {
 /** Whether the session that is being torn down was up until then, so that its lab holds work. */
 export function endsWithSave({ state_history }: Pick<LabletSession, 'state_history'>): boolean {
   const last = state_history.findLast(({ from }) => from !== 'EXPIRED' && from !== 'STOPPING' && from !== 'STOPPED')
-  return last?.from === 'READY' || last?.from === 'RUNNING'
+  return isUp(last?.from ?? null)
 }
 
 /**

@@ -28,13 +28,17 @@ export function saveThatFails({ conditions, pipeline }: LabletSession): string |
   return isLast && restored.since < beganAt ? String(restored.reason.params.save) : null
 }
 
-/** What the lab is created from; null for a session without saves, whose definition is expected. */
+/**
+ * What the lab is created from; null for a session without saves, whose definition is expected. `added` names the nodes of the save
+ * that the definition opens no port to.
+ */
 export function restoreReason(
   save: { readonly id: string; readonly created_at: Instant } | null,
   refusals: RefusedSaves,
+  added: readonly string[] = [],
 ): Reason | null {
   const refused = [...refusals.values()]
-  if (save !== null) return reason('lab_restored', { save: save.id, saved_at: save.created_at, refused })
+  if (save !== null) return reason('lab_restored', { save: save.id, saved_at: save.created_at, refused, added })
   return refused.length === 0 ? null : reason('lab_not_restored', { refused })
 }
 

@@ -1,5 +1,6 @@
 import type { Instant } from '../instant.ts'
 import type { SessionSave } from '../session/lablet-session.ts'
+import { namesText } from '../text/format-amounts.ts'
 import type { Save, SavedNode } from './save.ts'
 
 const LABELS_MAX = 5
@@ -22,10 +23,7 @@ function skippedTexts(nodes: readonly SavedNode[]): string[] {
     const why = reason?.message ?? ''
     if (outcome === 'skipped') labels.set(why, [...(labels.get(why) ?? []), label])
   }
-  return [...labels].map(([why, skipped]) => {
-    const named = skipped.slice(0, LABELS_MAX).join(', ')
-    return `${named}${skipped.length > LABELS_MAX ? ` and ${skipped.length - LABELS_MAX} more` : ''}: ${why}`
-  })
+  return [...labels].map(([why, skipped]) => `${namesText(skipped, LABELS_MAX)}: ${why}`)
 }
 
 /** Whether the latest attempt has left the work of the session in a save. */

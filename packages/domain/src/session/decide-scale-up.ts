@@ -78,11 +78,9 @@ export function purchases(
 ): SchedulingStep[] {
   if (left.length === 0) return []
   const holders = holdersOf(input)
-  const tooLate = left.filter(each => isTooLate(each, input))
-  const { bins, unfit } = packed(
-    left.filter(each => !tooLate.includes(each)),
-    holders.offers,
-  )
+  const tooLate = new Set(left.filter(each => isTooLate(each, input)))
+  const inTime = left.filter(each => !tooLate.has(each))
+  const { bins, unfit } = packed(inTime, holders.offers)
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
   const limit =
@@ -96,7 +94,7 @@ export function purchases(
   const noCapacity = (each: Waiting, scale_up: Reason) =>
     wait(each, reason('no_capacity', { cause: refusalBy(each, capacities), scale_up }), false)
   return [
-    ...tooLate.map(each => noCapacity(each, reason('new_worker_too_late', { minutes: WORKER_BOOT_MS / 60_000 }))),
+    ...[...tooLate].map(each => noCapacity(each, reason('new_worker_too_late', { minutes: WORKER_BOOT_MS / 60_000 }))),
     ...unfit.map(each => {
       const host = hostOf(each.demand, holders)
       if (host === null) return wait(each, whyNowhere(each.demand, holders), true)

@@ -37,6 +37,7 @@ const seeing = (more: Partial<SessionFacts> = {}): SessionFacts => ({
   worker,
   isLabGone: false,
   isLabStopped: false,
+  notBooted: null,
   bootLeadMs: 20 * MINUTE,
   nowMs: START,
   ...more,
@@ -83,6 +84,7 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     worker: fc.constantFrom(...workers),
     isLabGone: fc.boolean(),
     isLabStopped: fc.boolean(),
+    notBooted: fc.constantFrom(null, '', 'R1 (STARTED)'),
     bootLeadMs: fc.constantFrom(0, 20 * MINUTE),
     nowMs: fc.constantFrom(START - 120 * MINUTE, START - 15 * MINUTE, START, START + MINUTE, END, END + 90 * MINUTE),
   })
@@ -371,6 +373,23 @@ describe('a session that is up', () => {
       status: 'STOPPING',
       last_error: 'the lab was removed from CML',
     })
+  })
+
+  it('is judged again once the nodes that were late have booted, and names those that have not', () => {
+    const { converged = UNTOUCHED, ...others } = UP.steps
+    const failed = { ...converged, status: 'failed' as const, error: 'after 30 min', ended_at: toInstant(START) }
+    const incomplete = { ...UP, steps: { ...others, converged: failed } }
+    const judged = (pipeline: Pipeline, notBooted: string | null, on_: Worker | null = worker) =>
+      decideSession(on('RUNNING', { pipeline }), seeing({ notBooted, worker: on_ }))
+    expect(judged(incomplete, null).action.kind).toBe('wait')
+    expect(judged(UP, 'R1 (STOPPED)').action.kind, 'a node that stopped later').toBe('wait')
+    expect(judged(incomplete, '', { ...worker, status: 'TERMINATING' }).action.kind).toBe('wait')
+    const fewer = changesOf(judged(incomplete, 'R2 (STARTED)'))?.pipeline ?? incomplete
+    expect(fewer.steps.converged).toMatchObject({ ...failed, error: 'nodes have not booted: R2 (STARTED)', output: {} })
+    expect(judged(fewer, 'R2 (STARTED)').action.kind, 'known already').toBe('wait')
+    const complete = judged(fewer, '')
+    expect(changesOf(complete)?.pipeline?.steps.converged).toEqual(UNTOUCHED)
+    expect(complete.because).toEqual(reason('lab_booted'))
   })
 
   it('ends as planned when its timeslot is over, whatever the state of its worker', () => {

@@ -10,9 +10,17 @@ import {
   STOPPED_CODES,
   startedAgain,
 } from './lab-stop-cause.ts'
-import { LAB_STOPPED, type LabletSession, type Pipeline, type SessionStatus } from './lablet-session.ts'
+import {
+  LAB_STOPPED,
+  type LabletSession,
+  type Pipeline,
+  type SessionStatus,
+  type Step,
+  UNTOUCHED,
+} from './lablet-session.ts'
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 import { movedAt } from './session-health.ts'
+import { moveStep } from './session-move-request.ts'
 
 const MINUTE_MS = 60_000
 /** A worker that is unavailable for longer than this counts as lost for what does not run on it. */
@@ -52,6 +60,8 @@ export interface SessionFacts {
   readonly isLabGone: boolean
   /** Whether CML reports its lab as stopped. */
   readonly isLabStopped: boolean
+  /** Names the nodes that are not up in a lab that came up without some; empty when all are, null when unknown. */
+  readonly notBooted: string | null
   readonly bootLeadMs: number
   readonly nowMs: number
 }
@@ -250,14 +260,25 @@ function decideUp(session: LabletSession, facts: SessionFacts): SessionDecision 
     const removed = reason('lab_removed')
     return stopping(session, removed, removed.message)
   }
+  const moving = decideMove(session, facts)
+  if (moving !== null) return moving
   const isEarly = session.status === 'READY'
   if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, reason('timeslot_started'))
   const untilMs = isEarly ? startsInMs : endsInMs
-  const restart = decideRestart(session, worker, nowMs) ?? startStopped(session, facts)
+  const restart = decideRestart(session, worker, nowMs) ?? startStopped(session, facts) ?? judgeNodes(session, facts)
   if (restart === null)
     return wait(untilMs, labUnavailable(worker) ?? reason(isEarly ? 'waiting_for_timeslot' : 'session_in_use'))
   const { action, because } = restart
   return action.kind === 'wait' ? wait(Math.min(untilMs, action.afterMs), because) : restart
+}
+
+/** A person moves the session: it leaves after a last save. */
+function decideMove(session: LabletSession, { worker, nowMs }: SessionFacts): SessionDecision | null {
+  const step = moveStep(session, canServeLabs(worker), nowMs)
+  if (step === null) return null
+  if (step.kind === 'save') return wait(step.leftMs, reason('saving_lab'))
+  const { because } = step
+  return write({ status: 'PENDING', worker_id: null, pipeline: null, waiting_reason: because }, because)
 }
 
 /** Whether the machine may run, so that its labs may too, although nothing is known of them. */
@@ -313,6 +334,27 @@ function retryStart({ pipeline, conditions }: LabletSession, nowMs: number): Ses
   const restMs = endedAt === null ? 0 : toMs(endedAt) + pauseMs - nowMs
   if (restMs > 0) return wait(restMs, stopped.reason)
   return write({ pipeline: startedAgain(pipeline) }, reason('lab_restart_retry', { attempt: pipeline.attempt + 1 }))
+}
+
+/** The step that failed because nodes did not boot in time; null if none did. */
+export function incompleteStart({ pipeline }: LabletSession, nowMs: number): Step | null {
+  const next = pipeline?.name === 'instantiate' ? nextStep(pipeline, nowMs) : null
+  return next?.kind === 'failed' && next.step.name === CONVERGED ? (pipeline?.steps[CONVERGED] ?? null) : null
+}
+const CONVERGED = 'converged'
+
+/** Nodes may boot after their time is over. Once all have, the step that waits for them is done again, and completes. */
+function judgeNodes(session: LabletSession, { worker, notBooted, nowMs }: SessionFacts): SessionDecision | null {
+  const step = incompleteStart(session, nowMs)
+  const { pipeline } = session
+  if (step === null || pipeline === null || notBooted === null || !canStartLabs(worker)) return null
+  const put = (judged: Step, because: Reason) =>
+    write({ pipeline: { ...pipeline, steps: { ...pipeline.steps, [CONVERGED]: judged } } }, because)
+  const output = { ...step.output, waits_for: notBooted }
+  if (notBooted === '') return put(UNTOUCHED, reason('lab_booted'))
+  if (step.output.waits_for === notBooted) return null
+  const missing = reason('nodes_not_booted', { nodes: notBooted })
+  return put({ ...step, status: 'failed', error: missing.message, output }, missing)
 }
 
 const stopping = (session: LabletSession, because: Reason, last_error: string | null): SessionDecision =>

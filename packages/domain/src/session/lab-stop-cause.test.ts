@@ -60,7 +60,14 @@ interface Case {
 function decide({ session, worker, isLabStopped = true }: Case) {
   const subject = aSession({ status: 'RUNNING', worker_id: 'w-1', pipeline: upSince(-5), ...session })
   const on = aServingWorker({ cml: { ...aServingWorker().cml, ...RESTARTED }, ...worker })
-  const facts = { worker: on, isLabGone: false, isLabStopped, bootLeadMs: 0, nowMs: START + 16 * 60_000 }
+  const facts = {
+    worker: on,
+    isLabGone: false,
+    isLabStopped,
+    notBooted: null,
+    bootLeadMs: 0,
+    nowMs: START + 16 * 60_000,
+  }
   return decideSession(subject, facts)
 }
 

@@ -41,6 +41,17 @@ export const sessionMovesFrom = (from: SessionStatus): readonly SessionStatus[] 
 export const canMoveSession = (from: SessionStatus, to: SessionStatus): boolean => MOVES[from].includes(to)
 export const isFinal = (status: SessionStatus): boolean => MOVES[status].length === 0
 
+/** Whether the session has a lab that its owner can use while its worker serves. */
+export const isUp = (status: SessionStatus | null): boolean => status === 'READY' || status === 'RUNNING'
+
+const ENDED: ReadonlySet<SessionStatus> = new Set(['EXPIRED', 'STOPPING', 'STOPPED', 'ARCHIVED', 'TERMINATED'])
+/** Whether nothing but the removal of its lab is left to do. */
+export const hasEnded = (status: SessionStatus): boolean => ENDED.has(status)
+
+/** Whether the session was canceled or has ended. */
+export const isOver = ({ status, desired_status }: Pick<LabletSession, 'status' | 'desired_status'>): boolean =>
+  desired_status === 'TERMINATED' || hasEnded(status)
+
 /** Whether the session has, or is about to have, a worker. */
 export const isLive = (status: SessionStatus): boolean =>
   status === 'SCHEDULED' ||
@@ -143,6 +154,17 @@ export const NEVER_SAVED: SessionSave = {
   save_id: null,
 }
 
+/** A move that a person requested, while LCM saves the work in the lab. */
+export const SessionMove = z
+  .object({
+    requested_at: Instant.meta({ description: 'When the move was requested.' }),
+    requested_by: z.string().meta({ description: 'The caller who requested it.', example: 'oidc:jane' }),
+    worker: z.string().meta({ description: 'The name of the worker that it leaves.', example: 'nested-1' }),
+    reason: z.string().meta({ description: 'The reason given; may be empty.', example: 'its CML is slow' }),
+  })
+  .meta({ id: 'SessionMove', description: 'A move to another worker that waits for a last save.' })
+export type SessionMove = z.infer<typeof SessionMove>
+
 export const LabletSession = z
   .object({
     ...documentFields('ls-5k1r2m3n8pq4t'),
@@ -219,6 +241,11 @@ export const LabletSession = z
       example: null,
     }),
     save: SessionSave.default(NEVER_SAVED).meta({ description: 'The state of saving its work.' }),
+    move: SessionMove.nullable().default(null).meta({
+      description:
+        'A requested move that waits for a last save of its work, for a minute at most; null when none waits.',
+      example: null,
+    }),
     applied_keys: z
       .array(z.string())
       .max(20)

@@ -3,7 +3,7 @@ import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { DUE_WORKER_LOST_MS, mayRun, statusReason, WORKER_LOST_MS, workerLost } from './decide-session.ts'
 import { STOPPED_CODES } from './lab-stop-cause.ts'
-import { LAB_STOPPED, type LabletSession } from './lablet-session.ts'
+import { isUp, LAB_STOPPED, type LabletSession } from './lablet-session.ts'
 
 /** A session that is not in use and starts within this time, or has started, does not wait long for its worker. */
 const DUE_MS = WORKER_LOST_MS
@@ -25,7 +25,7 @@ export function departureOf(session: LabletSession, worker: Worker | null, nowMs
   const isDue = toMs(timeslot.start) - nowMs <= DUE_MS
   const unlessInUse = () => placeAgainReason(worker, nowMs, isDue ? DUE_WORKER_LOST_MS : WORKER_LOST_MS)
   if (status === 'SCHEDULED') return departure(unlessInUse(), false)
-  if ((status !== 'READY' && status !== 'RUNNING') || toMs(timeslot.end) <= nowMs) return null
+  if (!isUp(status) || toMs(timeslot.end) <= nowMs) return null
   if (worker === null || worker.status === 'TERMINATED') return departure(workerLost(worker, nowMs), false)
   const stopped = stoppedForGood(session, worker)
   if (stopped !== null) return departure(stopped, false)

@@ -755,7 +755,7 @@ describe('a session that leaves its worker for capacity', () => {
 })
 
 describe('a session that a person moved', () => {
-  const because = reason('session_moved_by', { by: 'ann', worker: 'w-1', worker_id: 'w-1', reason: '' })
+  const because = reason('session_moved_by', { by: 'ann', worker: 'w-1', worker_id: 'w-1', reason: '', unsaved: null })
   const session = booked('s', 6, { state_history: [{ from: 'SCHEDULED', to: 'PENDING', at: at(-1), because }] })
   const fuller = holding(machine('w-1', 20), booked('other', 6))
 

@@ -32,37 +32,56 @@ const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
  * before its timeslot ends.
  */
 export function schedule(input: SchedulingInput): SchedulingStep[] {
-  const { nowMs, settings, leaving } = input
-  const isOver = ({ timeslot }: LabletSession) => toMs(timeslot.end) <= nowMs
+  const { sessions, workers, settings, leaving, nowMs } = input
   const isToPlace = (session: LabletSession) => isDue(session, settings, nowMs) || leaving.has(session.id)
-  const due = input.sessions.filter(session => isToPlace(session) && !isOver(session)).sort(byUrgency(nowMs))
-  const over = input.sessions.filter(session => isWaiting(session) && isOver(session))
-  const steps: SchedulingStep[] = over.map(session => ({ kind: 'expire', session, because: reason('timeslot_over') }))
-  const capacities: CapacityByWorker = new Map(input.workers.map(worker => [worker.id, freeCapacityOf(worker)]))
-  const holders = holdersOf(input.workers)
-  const unplaced: Waiting[] = []
-  for (const session of due) {
-    const definition = input.definitions.get(session.definition.id)
-    const left = holders.get(session.id) ?? []
-    const leaves = leaving.get(session.id) ?? null
-    const holder = leaves === null ? left.find(worker => isHalfDone(session, worker)) : undefined
-    if (holder !== undefined) {
-      const because = reason('capacity_already_reserved', { worker: holder.name })
-      steps.push({ kind: 'assign', session, worker_id: holder.id, because, leaves })
-    } else if (definition === undefined) {
-      if (leaves === null) steps.push({ kind: 'wait', session, because: reason('definition_deleted'), forGood: true })
-    } else if (leaves === null || toMs(session.timeslot.end) - nowMs > bootLeadMs(definition, settings, true)) {
-      const demand = { ...demandOf(definition, session.id), needs: session.needs }
-      const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
-      const capacity = bestElsewhere(waiting, capacities)
-      if (capacity !== null) {
-        take(capacities, capacity, waiting)
-        steps.push({ kind: 'assign', session, worker_id: capacity.worker.id, because: fullest(capacity), leaves })
-      } else if (leaves === null) unplaced.push(waiting)
-    }
-  }
+  const isEnded = ({ timeslot }: LabletSession) => toMs(timeslot.end) <= nowMs
+  const expired = sessions
+    .filter(session => isWaiting(session) && isEnded(session))
+    .map((session): SchedulingStep => ({ kind: 'expire', session, because: reason('timeslot_over') }))
+  const capacities: CapacityByWorker = new Map(workers.map(worker => [worker.id, freeCapacityOf(worker)]))
+  const cycle: Cycle = { ...input, capacities, reserved: workersBySession(workers) }
+  const attempts = sessions
+    .filter(session => isToPlace(session) && !isEnded(session))
+    .sort(byUrgency(nowMs))
+    .map(session => attempt(session, cycle))
+  const unplaced = attempts.flatMap(({ waiting }) => waiting ?? [])
   const { waits, left } = waitsForCapacity(unplaced, capacities, input)
-  return [...steps, ...waits, ...purchases(left, capacities, input)]
+  return [...expired, ...attempts.flatMap(({ step }) => step ?? []), ...waits, ...purchases(left, capacities, input)]
+}
+
+interface Cycle extends SchedulingInput {
+  readonly capacities: CapacityByWorker
+  /** By session id: the workers that hold a reservation for it. */
+  readonly reserved: ReadonlyMap<string, readonly Worker[]>
+}
+
+/** What a cycle does about one session: a step, or a wait for capacity; neither for one that stays on its worker. */
+interface Attempt {
+  readonly step?: SchedulingStep
+  readonly waiting?: Waiting
+}
+
+function attempt(session: LabletSession, cycle: Cycle): Attempt {
+  const { definitions, leaving, reserved, capacities, settings, nowMs } = cycle
+  const leaves = leaving.get(session.id) ?? null
+  const left = reserved.get(session.id) ?? []
+  const assign = (worker_id: string, because: Reason): Attempt => ({
+    step: { kind: 'assign', session, worker_id, because, leaves },
+  })
+  const begun = leaves === null ? left.find(worker => isHalfDone(session, worker)) : undefined
+  if (begun !== undefined) return assign(begun.id, reason('capacity_already_reserved', { worker: begun.name }))
+  const definition = definitions.get(session.definition.id)
+  if (definition === undefined) {
+    if (leaves !== null) return {}
+    return { step: { kind: 'wait', session, because: reason('definition_deleted'), forGood: true } }
+  }
+  if (leaves !== null && toMs(session.timeslot.end) - nowMs <= bootLeadMs(definition, settings, true)) return {}
+  const demand = { ...demandOf(definition, session.id), needs: session.needs }
+  const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
+  const capacity = bestElsewhere(waiting, capacities)
+  if (capacity === null) return leaves === null ? { waiting } : {}
+  take(capacities, capacity, waiting)
+  return assign(capacity.worker.id, fullest(capacity))
 }
 
 /** Sessions that lost their lab come first, then those whose lab may come back, then all by start. */
@@ -93,12 +112,11 @@ function bestElsewhere(waiting: Waiting, capacities: CapacityByWorker): FreeCapa
 const fullest = ({ worker, score }: FreeCapacity): Reason =>
   reason(score > 0 ? 'placed_on_fullest' : 'placed_on_empty', { worker: worker.name })
 
-/** By session id: the workers that hold a reservation for it. */
-function holdersOf(workers: readonly Worker[]): Map<string, Worker[]> {
-  const holders = new Map<string, Worker[]>()
+function workersBySession(workers: readonly Worker[]): Map<string, Worker[]> {
+  const reserved = new Map<string, Worker[]>()
   for (const worker of workers.filter(({ status }) => status !== 'TERMINATED'))
-    for (const id of Object.keys(worker.reservations)) holders.set(id, [...(holders.get(id) ?? []), worker])
-  return holders
+    for (const id of Object.keys(worker.reservations)) reserved.set(id, [...(reserved.get(id) ?? []), worker])
+  return reserved
 }
 
 /**

@@ -1,7 +1,7 @@
 import { degraded, down, HEALTHY, type Health } from '../health.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import { LAB_STOPPED, type LabletSession, type SessionStatus, WORKER_UNAVAILABLE } from './lablet-session.ts'
+import { isUp, LAB_STOPPED, type LabletSession, type SessionStatus, WORKER_UNAVAILABLE } from './lablet-session.ts'
 import { positionIn } from './pipeline-position.ts'
 import { unschedulableBecause } from './unschedulable-reason.ts'
 
@@ -29,11 +29,14 @@ export function sessionHealth(session: LabletSession, nowMs: number): Health {
 
 /** Since when a session that had a lab is without it, because it was moved; null if it was not moved. */
 export function movedAt({ state_history }: Pick<LabletSession, 'state_history'>): Instant | null {
-  const last = state_history.findLast(({ from, to }) => to === 'READY' || isMove(from, to))
+  const last = state_history.findLast(change => change.to === 'READY' || isMove(change))
   return last !== undefined && last.to === 'PENDING' ? last.at : null
 }
-const isMove = (from: string | null, to: string): boolean =>
-  to === 'PENDING' && (from === 'READY' || from === 'RUNNING')
+
+type Move = Pick<LabletSession['state_history'][number], 'from' | 'to'>
+
+/** Whether the session lost its lab, to get another one elsewhere. */
+export const isMove = ({ from, to }: Move): boolean => to === 'PENDING' && isUp(from)
 
 function healthWithoutLab(session: LabletSession, nowMs: number): Health {
   const { status, waiting_reason, timeslot, created_at, entered_status_at } = session
@@ -71,7 +74,6 @@ function healthOfLab(session: LabletSession): Health {
   )
 }
 
-const UP: ReadonlySet<SessionStatus | null> = new Set<SessionStatus | null>(['READY', 'RUNNING'])
 const ENDED: ReadonlySet<SessionStatus> = new Set<SessionStatus>(['EXPIRED', 'STOPPING', 'TERMINATED'])
 
 interface Loss {
@@ -89,6 +91,6 @@ export function lostSession({ desired_status, state_history, timeslot }: Ended):
   const end = state_history.find(({ to }) => ENDED.has(to))
   if (end === undefined) return null
   const { at, because } = end
-  if (UP.has(end.from) && toMs(at) >= toMs(timeslot.end)) return null
+  if (isUp(end.from) && toMs(at) >= toMs(timeslot.end)) return null
   return { at, because, hadLab: state_history.some(({ to }) => to === 'READY') }
 }

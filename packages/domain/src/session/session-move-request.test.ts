@@ -1,13 +1,21 @@
 import { aSession } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { toMs } from '../instant.ts'
 import { reason } from '../reason.ts'
-import { type LabletSession, SESSION_STATUSES, type SessionStatus, WORKER_UNAVAILABLE } from './lablet-session.ts'
-import { movedAwayFrom, moveRefusal, moveWarning } from './session-move-request.ts'
+import {
+  type LabletSession,
+  NEVER_SAVED,
+  SESSION_STATUSES,
+  type SessionStatus,
+  WORKER_UNAVAILABLE,
+} from './lablet-session.ts'
+import { movedAwayFrom, moveRefusal, moveStep, moveWarning } from './session-move-request.ts'
 
 const NOW = '2026-01-02T03:30:00.000Z'
 const DOWN = reason('lab_down', { worker: 'metal-1', status: 'STOPPED', restarting: false })
 const conditions = [{ type: WORKER_UNAVAILABLE, status: true, reason: DOWN, since: NOW }]
-const BY_ANN = reason('session_moved_by', { by: 'ann', worker: 'metal-1', worker_id: 'w-1', reason: '' })
+const BY_ANN = reason('session_moved_by', { by: 'ann', worker: 'metal-1', worker_id: 'w-1', reason: '', unsaved: null })
+const MOVE = { requested_at: NOW, requested_by: 'ann', worker: 'metal-1', reason: '' }
 const moved = (status: SessionStatus): Partial<LabletSession> => ({
   status,
   state_history: [
@@ -33,6 +41,7 @@ describe('a request to move a session', () => {
     ['that waits for a worker', { status: 'PENDING' }, 'session_has_no_worker', 'session_has_no_worker'],
     ['that waits after a move', moved('PENDING'), 'move_in_progress', 'move_in_progress'],
     ['that starts after a move', moved('INSTANTIATING'), 'moved', 'move_in_progress'],
+    ['that is saved before it moves', { status: 'RUNNING', move: MOVE, conditions }, ...twice('move_in_progress')],
     [
       'that was canceled',
       { status: 'RUNNING', conditions, desired_status: 'TERMINATED' },
@@ -60,8 +69,52 @@ it.each<[string, Partial<LabletSession>, string | null, string]>([
   ['was saved', { status: 'RUNNING' }, '03:20', 'from its last save of 03:20. Changes since then are lost.'],
   ['was never saved', { status: 'RUNNING' }, null, 'from the beginning. All changes in the lab are lost.'],
   ['continued', { status: 'READY', restore_from: 'sv-1' }, null, 'from the save that the session was booked with.'],
-])('warns what is lost when a session %s', (_, more, savedAt, expected) => {
-  expect(moveWarning(aSession(more), savedAt)).toContain(expected)
+])('warns what is lost when a session without saves %s', (_, more, savedAt, expected) => {
+  expect(moveWarning(aSession(more), savedAt, false)).toContain(expected)
+})
+
+it('says that a lab is saved first, and from where it starts if that fails', () => {
+  const warning = (more: Partial<LabletSession>, savedAt: string | null) =>
+    moveWarning(aSession({ status: 'RUNNING', ...more }), savedAt, true)
+  expect(warning({}, '03:20')).toBe(
+    'LCM saves the work in the lab, which takes a minute at most. Then the lab starts again from there on another worker. ' +
+      'If the save fails, it starts from its last save of 03:20, and changes since then are lost.',
+  )
+  expect(warning({}, null)).toContain('it starts from the beginning, and all changes in the lab are lost.')
+  expect(warning({ conditions }, '03:20')).not.toContain('LCM saves')
+})
+
+describe('a session that a person moves', () => {
+  const NOW_MS = toMs(NOW)
+  const leaving = (save: Partial<LabletSession['save']>, isServing = true, laterMs = 30_000) =>
+    moveStep(
+      aSession({ status: 'RUNNING', worker_id: 'w-1', move: MOVE, save: { ...NEVER_SAVED, ...save } }),
+      isServing,
+      NOW_MS + laterMs,
+    )
+  const unsaved = (step: ReturnType<typeof moveStep>) => (step?.kind === 'leave' ? step.because.params.unsaved : step)
+  const asked = { requested_at: NOW, requested_by: 'ann' }
+  const failed = reason('save_failed', { error: 'no answer' })
+
+  it('waits for its save, for a minute', () => {
+    expect(leaving(asked)).toEqual({ kind: 'save', leftMs: 30_000 })
+    expect(unsaved(leaving(asked, true, 60_000))).toEqual(reason('save_out_of_time'))
+    expect(unsaved(leaving(asked, false))).toEqual(reason('save_out_of_time'))
+  })
+
+  it('leaves once an attempt to save it ended, and says when that failed', () => {
+    const outcome = reason('lab_saved', { skipped: 0 })
+    expect(leaving({ outcome })).toEqual({ kind: 'leave', because: BY_ANN })
+    expect(leaving({ outcome, requested_at: '2026-01-02T03:30:20.000Z' }), 'another request').toMatchObject({
+      kind: 'leave',
+    })
+    expect(unsaved(leaving({ outcome: failed }))).toEqual(failed)
+  })
+
+  it('does nothing without a request, and when it ends', () => {
+    expect(moveStep(aSession({ status: 'RUNNING' }), true, NOW_MS)).toBe(null)
+    expect(moveStep(aSession({ status: 'STOPPING', move: MOVE }), true, NOW_MS)).toBe(null)
+  })
 })
 
 it('knows which worker a person moved a waiting session away from', () => {

@@ -246,6 +246,18 @@ const ROWS: readonly Row[] = [
     blocks: same('lab_start', ['INSTANTIATING/RUNNING']),
   },
   {
+    name: 'a person moves it, and its work is saved first',
+    apply: withSession(
+      { move: { requested_at: BLOCKED, requested_by: 'ann', worker: 'metal-1', reason: '' } },
+      'READY',
+      'RUNNING',
+    ),
+    blocks: {
+      'READY/RUNNING': ['move', 'LastSave', BLOCKED],
+      'RUNNING/RUNNING': ['move', 'LastSave', BLOCKED],
+    },
+  },
+  {
     name: 'its lab was stopped',
     apply: withSession({ conditions: [labStopped] }, 'READY', 'RUNNING'),
     blocks: {
@@ -307,6 +319,14 @@ describe.each(ROWS)('$name', ({ apply, blocks }) => {
     expect(text).toContain(next.blocked_by?.reason.message)
     expect(text).toContain(`${(facts.nowMs - toMs(since ?? '')) / 1000}s`)
   })
+})
+
+it('tells no next check of what only a person or a machine ends: the plan is due when the timeslot ends', () => {
+  const plan = { service: 'lablet-controller', resource: 'session:ls-1', action: 'wait', due_at: toInstant(END) }
+  const stopped = { ...factsIn('RUNNING', 'RUNNING'), plan: { ...plan, because: reason('session_in_use') } }
+  const text = (facts: SessionNextFacts) => sessionNextText(nextOfSession(facts), words(facts.nowMs))
+  expect(text({ ...stopped, session: { ...stopped.session, conditions: [labStopped] } })).not.toContain('next check')
+  expect(text(stopped)).toMatch(/^keep its lab up until its timeslot ends in [0-9]+s$/)
 })
 
 it('covers every status, every desired status and every next step', () => {

@@ -15,7 +15,9 @@ import { CONDITION, type Worker } from '../worker/worker.ts'
 import { nextOfWorker } from '../worker/worker-next-step.ts'
 import { canServeLabs } from './decide-session.ts'
 import { isFinal, LAB_STOPPED, type LabletSession } from './lablet-session.ts'
+import { FINAL_SAVE_MS } from './pipeline.ts'
 import { positionIn } from './pipeline-position.ts'
+import { isLeaving } from './session-move-request.ts'
 import { unschedulableBecause } from './unschedulable-reason.ts'
 
 export const SESSION_NEXT_CODES = [
@@ -26,6 +28,7 @@ export const SESSION_NEXT_CODES = [
   'use',
   'restart_lab',
   'manual',
+  'move',
   'restore_worker',
   'tear_down',
   'close',
@@ -78,6 +81,7 @@ function codeOf(facts: SessionNextFacts): SessionNextCode {
 }
 
 function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
+  if (isLeaving(session)) return 'move'
   if (worker !== null && !canServeLabs(worker)) return 'restore_worker'
   const position = positionIn(session)
   if (position !== null && position.step.status !== 'failed') return 'restart_lab'
@@ -89,10 +93,12 @@ function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
 const stoppedLab = ({ conditions }: LabletSession) =>
   conditions.find(({ type, status }) => type === LAB_STOPPED && status)
 
-/** When the next check is due; of a timeslot, when it begins or ends. */
+/** When the next check is due; of a timeslot, when it begins or ends. A person or the machine ends other waits. */
 function dueOf(next: SessionNextCode, { session, plan }: SessionNextFacts): number | null {
+  if (next === 'manual' || next === 'restore_worker') return null
   if (next === 'begin') return toMs(session.timeslot.start)
   if (next === 'use') return toMs(session.timeslot.end)
+  if (next === 'move' && session.move !== null) return toMs(session.move.requested_at) + FINAL_SAVE_MS
   return plan?.due_at == null ? null : toMs(plan.due_at)
 }
 
@@ -126,6 +132,8 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
       return stepWait(facts)
     case 'manual':
       return labWait(facts)
+    case 'move':
+      return wait('LastSave', reason('saving_lab'), session.move?.requested_at)
     case 'tear_down':
       if (session.status === 'STOPPING') return stepWait(facts)
       return wait(NOT_DECIDED_YET, notDecided('lablet-controller'), endOf(session, facts.nowMs))
@@ -253,6 +261,7 @@ const TEXTS: Readonly<Record<SessionNextCode, (params: Next['params']) => string
   use: () => 'keep its lab up until its timeslot ends',
   restart_lab: () => 'start its lab again',
   manual: () => 'wait for a person to start its lab again',
+  move: () => 'move it to another worker after a last save of its work',
   restore_worker: () => 'wait for its worker; if the machine is lost, the session moves to another worker',
   tear_down: () => 'take its lab down',
   close: () => 'close its record',
@@ -262,11 +271,9 @@ const TEXTS: Readonly<Record<SessionNextCode, (params: Next['params']) => string
 }
 
 export const sessionNextText = (next: Next<SessionNextCode>, words: NextWords): string =>
-  renderNext(
-    TEXTS[next.next](next.params),
-    next,
-    words,
-    next.next === 'begin' || next.next === 'use' ? 'in' : undefined,
-  )
+  renderNext(TEXTS[next.next](next.params), next, words, DATED.has(next.next) || DATED.has(next.blocked_by?.code ?? ''))
+
+/** What happens at a known time, and waits that end then. */
+const DATED: ReadonlySet<string> = new Set(['begin', 'use', 'BeforeSlot', 'Planned'])
 
 const notDecided = (service: string): Reason => reason('not_decided_yet', { service })

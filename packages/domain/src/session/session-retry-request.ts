@@ -2,7 +2,7 @@ import type { Instant } from '../instant.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { startedAgain } from './lab-stop-cause.ts'
-import { isFinal, LAB_STOPPED, type LabletSession, type Step } from './lablet-session.ts'
+import { hasEnded, isFinal, LAB_STOPPED, type LabletSession, type Step } from './lablet-session.ts'
 import { newPipeline, nextStep } from './pipeline.ts'
 
 /** The answer to a request to retry a session. */
@@ -33,7 +33,7 @@ export function retryOf(session: LabletSession, now: Instant): Retry {
 /** Why the session ends or is over, so that its lab can't be started again; null while it can. */
 export function overBecause({ status, desired_status, timeslot }: LabletSession, now: Instant): Reason | null {
   if (isFinal(status)) return reason('session_ended', { status })
-  if (status === 'EXPIRED' || status === 'STOPPING' || status === 'STOPPED') return reason('session_ending', { status })
+  if (hasEnded(status)) return reason('session_ending', { status })
   if (desired_status === 'TERMINATED') return reason('session_was_canceled')
   return timeslot.end <= now ? reason('timeslot_ended', { end: timeslot.end }) : null
 }

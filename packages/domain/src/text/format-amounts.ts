@@ -27,4 +27,11 @@ export const priceText = (usdPerHour: number | null): string =>
 export const unknownPricesText = (count: number): string | null =>
   count === 0 ? null : `${countText(count, 'worker')} ${count === 1 ? 'has' : 'have'} no known price.`
 
+/** A moment in a sentence, such as `2026-01-31 09:00 UTC`. What is no instant stays as it is. */
+export const momentText = (at: string): string => at.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*Z$/, '$1 $2 UTC')
+
 export const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** Such as `r1, r2 and 3 more`. */
+export const namesText = (names: readonly string[], max: number): string =>
+  names.length <= max ? names.join(', ') : `${names.slice(0, max).join(', ')} and ${names.length - max} more`

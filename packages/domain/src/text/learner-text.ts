@@ -1,6 +1,6 @@
 import { type Instant, toMs } from '../instant.ts'
 import { LAB_RESTORED } from '../save/restore.ts'
-import { LAB_STOPPED, type LabletSession } from '../session/lablet-session.ts'
+import { isUp, LAB_STOPPED, type LabletSession } from '../session/lablet-session.ts'
 import { movedAt } from '../session/session-health.ts'
 import { unschedulableBecause } from '../session/unschedulable-reason.ts'
 
@@ -54,8 +54,6 @@ export function learnerText(session: LabletSession, words: Words): LearnerText |
         : { what: "Your lab can't be used at the moment.", advice: WAIT }
   }
 }
-
-const isUp = (status: LabletSession['status']): boolean => status === 'READY' || status === 'RUNNING'
 
 const lacksWork = (conditions: LabletSession['conditions']): boolean =>
   conditions.some(({ type, status }) => type === LAB_RESTORED && !status)

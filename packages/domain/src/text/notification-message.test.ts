@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { LicenseLeak } from '../fleet/license-leak.ts'
 import { degraded, down } from '../health.ts'
 import { toMs } from '../instant.ts'
-import { leakNotices, type Notice, sessionNotices, workerNotices } from '../notification/notice.ts'
+import { type Notice, observedLeak, observedSession, observedWorker } from '../notification/notice.ts'
 import type { NotificationKind } from '../notification/notification-target.ts'
 import { reason, textReason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
@@ -43,7 +43,7 @@ const EXAMPLES: Partial<Record<NotificationKind, Partial<LabletSession>>> = {
 
 function noticesOf(kind: NotificationKind, more: Partial<LabletSession> = {}): Notice[] {
   const session = aSession({ timeslot: slot, ...EXAMPLES[kind], ...more })
-  return sessionNotices(session, 'OSPF basics').filter(notice => notice.kind === kind)
+  return observedSession(session, 'OSPF basics').notices.filter(notice => notice.kind === kind)
 }
 
 const textOf = (
@@ -67,7 +67,8 @@ describe('a message', () => {
   })
 
   it('about workers', () => {
-    const failed = (name: string) => workerNotices({ ...aServingWorker({ id: `w-${name}`, name }), status: 'FAILED' })
+    const failed = (name: string) =>
+      observedWorker({ ...aServingWorker({ id: `w-${name}`, name }), status: 'FAILED' }).notices
     const one = failed('metal-1')
     const two = [...one, ...failed('metal-2')]
     const texts = [textOf('worker_failed', one), textOf('worker_failed', two), textOf('worker_failed', one, null, true)]
@@ -90,8 +91,8 @@ describe('a message', () => {
       resolved_at: null,
       resolved_by: null,
     })
-    const one = leakNotices(leak)
-    const two = [...one, ...leakNotices({ ...leak, id: 'll-2', worker_name: 'metal-2' })]
+    const one = observedLeak(leak).notices
+    const two = [...one, ...observedLeak({ ...leak, id: 'll-2', worker_name: 'metal-2' }).notices]
     expectMessage(`${textOf('license_leak', one)}\n\n${textOf('license_leak', two)}`, 'about licenses')
   })
 

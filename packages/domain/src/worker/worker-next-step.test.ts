@@ -147,7 +147,7 @@ describe('as text', () => {
   it('a retry, and when it is due', () => {
     const conditions = blocked('Failed', TIMEOUT)
     expect(nextOf({ status: 'FAILED', failures: 1, conditions, entered_status_at: ago(2) })).toBe(
-      'retry automatically (1 of 3); blocked for 5m: STARTING for more than 30 minutes; in 3m',
+      'retry automatically (1 of 3) in 3m; blocked for 5m: STARTING for more than 30 minutes',
     )
   })
 

@@ -335,5 +335,5 @@ const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>
 export function workerNextText(next: Next<WorkerNextCode>, words: NextWords): string {
   const hasProblem = next.next === 'idle' && next.blocked_by !== null
   const what = hasProblem ? `${next.params.status}, as requested` : TEXTS[next.next](next.params)
-  return renderNext(what, next, words, next.next === 'retry' ? 'in' : undefined)
+  return renderNext(what, next, words, next.next === 'retry')
 }

@@ -21,6 +21,7 @@ const ROWS: readonly MessageRow[] = [
     'raise max_workers_per_region, or end sessions that are not needed',
   ],
   [reason('fix_scale_up_disabled'), 'set scale_up_enabled to true, or start or create a worker'],
+  [reason('fix_late_worker'), 'extend the timeslot, or end sessions that are not needed'],
   [reason('fix_template'), 'enable or create a template that fits, or change the definition'],
   [
     reason('fix_definition_deleted', { session_id: 'ls-1' }),

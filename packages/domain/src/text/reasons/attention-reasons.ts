@@ -20,6 +20,7 @@ export const ATTENTION_REASONS = {
       ? 'raise max_workers_per_region, or register a license'
       : 'raise max_workers_per_region, or end sessions that are not needed',
   fix_scale_up_disabled: () => 'set scale_up_enabled to true, or start or create a worker',
+  fix_late_worker: () => 'extend the timeslot, or end sessions that are not needed',
   fix_template: () => 'enable or create a template that fits, or change the definition',
   fix_definition_deleted: ({ session_id }: { session_id: string }) =>
     `cancel the session with \`lcm cancel session ${session_id}\`, and book another definition`,

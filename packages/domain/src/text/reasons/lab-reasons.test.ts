@@ -9,7 +9,7 @@ const ROWS: readonly MessageRow[] = [
   [reason('lab_removed'), 'the lab was removed from CML'],
   [
     reason('lab_down', { worker: 'nested-1', status: 'STOPPING', restarting: true }),
-    'the lab is down because nested-1 is restarting (STOPPING)',
+    'the lab is down because nested-1 is restarting',
   ],
   [
     reason('lab_down', { worker: 'nested-1', status: 'STOPPED', restarting: false }),
@@ -17,11 +17,11 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('lab_state_unknown', { worker: 'nested-1', status: 'RUNNING' }),
-    'the state of the lab is unknown: CML on nested-1 (RUNNING) does not answer',
+    'the state of the lab is unknown: CML on nested-1 does not answer',
   ],
   [
     reason('lab_stopped_by_restart', { worker: 'nested-1', restarted_at: '2026-01-02T03:04:05.678Z' }),
-    'nested-1 was restarted at 2026-01-02T03:04:05.678Z; LCM starts the lab again',
+    'nested-1 was restarted at 2026-01-02 03:04 UTC; LCM starts the lab again',
   ],
   [
     reason('lab_restart_failed', { step: 'lab_start', error: 'no license' }),

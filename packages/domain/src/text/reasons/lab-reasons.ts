@@ -1,3 +1,4 @@
+import { momentText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 /** Reasons about labs: their runs, and actions on them. */
@@ -5,11 +6,11 @@ export const LAB_REASONS = {
   lab_removed: () => 'the lab was removed from CML',
   /** With `restarting` the worker is about to run again. */
   lab_down: ({ worker, status, restarting }: { worker: string; status: string; restarting: boolean }) =>
-    `the lab is down because ${worker} is ${restarting ? `restarting (${status})` : status}`,
-  lab_state_unknown: ({ worker, status }: { worker: string; status: string }) =>
-    `the state of the lab is unknown: CML on ${worker} (${status}) does not answer`,
+    `the lab is down because ${worker} is ${restarting ? 'restarting' : status}`,
+  lab_state_unknown: ({ worker }: { worker: string; status: string }) =>
+    `the state of the lab is unknown: CML on ${worker} does not answer`,
   lab_stopped_by_restart: ({ worker, restarted_at }: { worker: string; restarted_at: string }) =>
-    `${worker} was restarted at ${restarted_at}; LCM starts the lab again`,
+    `${worker} was restarted at ${momentText(restarted_at)}; LCM starts the lab again`,
   lab_incomplete: ({ error }: { error: string | null }) =>
     error === null ? 'the lab is being started again' : `the lab was started again, but is not complete: ${error}`,
   lab_restart_failed: ({ step, error }: { step: string; error: string }) =>

@@ -17,14 +17,14 @@ const ROWS: readonly MessageRow[] = [
   [reason('license_not_confirmed'), 'CML has not confirmed the license change yet'],
   [
     reason('drain_deadline', { ...DRAIN, spared: null }),
-    '1 session on the worker; the drain ends at 2026-01-02T04:00:00.000Z at the latest',
+    '1 session on the worker; the drain ends at 2026-01-02 04:00 UTC at the latest',
   ],
   [
     reason('drain_deadline', { ...DRAIN, spared: 'TERMINATED' }),
-    '1 session on the worker; the drain ends at 2026-01-02T04:00:00.000Z at the latest; the ' +
+    '1 session on the worker; the drain ends at 2026-01-02 04:00 UTC at the latest; the ' +
       'worker is protected, so it will not be TERMINATED',
   ],
-  [reason('timeslot_not_started', { start: START }), `the timeslot starts at ${START}`],
+  [reason('timeslot_not_started', { start: START }), 'the timeslot starts at 2026-01-02 04:00 UTC'],
   [reason('session_has_no_worker'), 'the session has no worker'],
   [
     reason('worker_unavailable', { worker: 'metal-1', status: 'STARTING', cause: reason('no_address_yet') }),

@@ -1,4 +1,4 @@
-import { countText } from '../format-amounts.ts'
+import { countText, momentText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 interface PipelineProgress {
@@ -23,9 +23,9 @@ export const NEXT_REASONS = {
   worker_not_running: ({ status }: { status: string }) => `the worker is ${status}`,
   license_not_confirmed: () => 'CML has not confirmed the license change yet',
   drain_deadline: ({ sessions, deadline, spared }: { sessions: number; deadline: string; spared: string | null }) =>
-    `${countText(sessions, 'session')} on the worker; the drain ends at ${deadline} at the latest` +
+    `${countText(sessions, 'session')} on the worker; the drain ends at ${momentText(deadline)} at the latest` +
     (spared === null ? '' : `; the worker is protected, so it will not be ${spared}`),
-  timeslot_not_started: ({ start }: { start: string }) => `the timeslot starts at ${start}`,
+  timeslot_not_started: ({ start }: { start: string }) => `the timeslot starts at ${momentText(start)}`,
   session_has_no_worker: () => 'the session has no worker',
   worker_unavailable: ({ worker, status, cause }: { worker: string; status: string; cause: NestedReason }) =>
     `${worker} is ${status}: ${cause.message}`,

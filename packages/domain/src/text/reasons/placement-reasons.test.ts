@@ -23,7 +23,7 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('license_mismatch', { registered: false, license: null, needed: ['CML_Enterprise', 'CML_Education'] }),
-    'needs the license CML_Enterprise or CML_Education; the worker has none',
+    'needs the license CML_Enterprise or CML_Education; none is registered',
   ],
   [reason('capacity_unknown'), 'the capacity of the worker is not declared'],
   [
@@ -110,7 +110,7 @@ const ROWS: readonly MessageRow[] = [
         }),
       ),
     }),
-    'no template fits: nested: needs CML 2.9 or later; the worker has 2.8; metal: needs CML 2.9 or later; the worker has 2.8',
+    'no template fits: needs CML 2.9 or later; the worker has 2.8 (nested, metal)',
   ],
   [
     reason('lab_fits_nowhere', { cause: reason('no_template_enabled') }),

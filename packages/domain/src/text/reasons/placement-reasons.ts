@@ -1,11 +1,7 @@
-import { countText } from '../format-amounts.ts'
+import { countText, namesText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 const NAMED_MAX = 5
-const named = (names: readonly string[]): string =>
-  names.length <= NAMED_MAX
-    ? names.join(', ')
-    : `${names.slice(0, NAMED_MAX).join(', ')} and ${names.length - NAMED_MAX} more`
 
 const AMOUNTS = {
   memory_gb: (amount: number) => `${amount} GB of memory`,
@@ -30,6 +26,19 @@ function limitText({ node_limit, license }: Shortage): string {
   return license === null ? ` (unlicensed limit: ${node_limit})` : ` (${license} limit: ${node_limit})`
 }
 
+/** Each cause once, such as `needs 9 nodes; 5 free (metal, nested)`. */
+function templatesByCause(refusals: readonly NestedReason[]): string {
+  const templates = new Map<string, string[]>()
+  for (const { message, params } of refusals) {
+    const { template, cause } = params as { template?: string; cause?: NestedReason }
+    const because = cause?.message ?? message
+    templates.set(because, [...(templates.get(because) ?? []), ...(template === undefined ? [] : [template])])
+  }
+  return [...templates]
+    .map(([because, names]) => `${because}${names.length === 0 ? '' : ` (${namesText(names, NAMED_MAX)})`}`)
+    .join('; ')
+}
+
 /** Why one worker can't take a session. The worker is named by the resource that the reason belongs to. */
 const REFUSAL_REASONS = {
   cml_status: ({ status }: { status: string }) => `CML on the worker is ${status}`,
@@ -44,7 +53,8 @@ const REFUSAL_REASONS = {
     registered: boolean
     license: string | null
     needed: readonly string[]
-  }) => `needs the license ${needed.join(' or ')}; the worker has ${registered ? (license ?? 'another one') : 'none'}`,
+  }) =>
+    `needs the license ${needed.join(' or ')}; ${registered ? `the worker has ${license ?? 'another one'}` : 'none is registered'}`,
   capacity_unknown: () => 'the capacity of the worker is not declared',
   /** With several workers, the numbers are those of the best one. */
   insufficient_capacity: (shortage: Shortage & { workers: number }) => {
@@ -59,7 +69,7 @@ const REFUSAL_REASONS = {
     `needs CML ${max} or earlier; the worker has ${version}`,
   node_definitions_unknown: () => 'the node definitions of the worker are not known yet',
   node_definitions_missing: ({ missing }: { missing: readonly string[] }) =>
-    `the worker lacks the node ${missing.length === 1 ? 'definition' : 'definitions'} ${named(missing)}`,
+    `the worker lacks the node ${missing.length === 1 ? 'definition' : 'definitions'} ${namesText(missing, NAMED_MAX)}`,
   insufficient_ports: ({ needed, free }: { needed: number; free: number }) =>
     `needs ${countText(needed, 'port')}; ${free} free`,
 }
@@ -115,7 +125,7 @@ const PURCHASE_REASONS = {
   no_capacity_for_sessions: ({ sessions }: { sessions: number }) => `no capacity for ${countText(sessions, 'session')}`,
   no_template_enabled: () => 'no template is enabled',
   no_template_fits: ({ causes }: { causes: readonly NestedReason[] }) =>
-    `no template fits: ${causes.map(({ message }) => message).join('; ')}`,
+    `no template fits: ${templatesByCause(causes)}`,
   template_refused: ({ template, cause }: { template: string; cause: NestedReason }) => `${template}: ${cause.message}`,
   lab_fits_nowhere: ({ cause }: { cause: NestedReason }) =>
     `no template and no worker can run this lab now: ${cause.message}`,

@@ -27,10 +27,17 @@ const ROWS: readonly MessageRow[] = [
   [reason('extraction_failed', { error: 'no answer' }), 'CML could not extract its configuration: no answer'],
   [reason('save_out_of_time'), 'no time was left'],
   [reason('save_refused', { save: 'sv-2', error: 'it was deleted' }), "sv-2 can't be used: it was deleted"],
-  [reason('lab_restored', { ...SAVED, refused: [] }), 'the lab starts with the work saved at 2026-01-02T10:20:00.000Z'],
   [
-    reason('lab_restored', { ...SAVED, refused: REFUSED }),
-    "the lab starts with the work saved at 2026-01-02T10:20:00.000Z; sv-2 can't be used: it was deleted",
+    reason('lab_restored', { ...SAVED, refused: [], added: [] }),
+    'the lab starts with the work saved at 2026-01-02 10:20 UTC',
+  ],
+  [
+    reason('lab_restored', { ...SAVED, refused: [], added: ['R3', 'R4'] }),
+    'the lab starts with the work saved at 2026-01-02 10:20 UTC; nodes that were added in the lab have no access entry: R3, R4',
+  ],
+  [
+    reason('lab_restored', { ...SAVED, refused: REFUSED, added: [] }),
+    "the lab starts with the work saved at 2026-01-02 10:20 UTC; sv-2 can't be used: it was deleted",
   ],
   [
     reason('lab_not_restored', { refused: REFUSED }),

@@ -1,10 +1,20 @@
-import { countText } from '../format-amounts.ts'
+import { countText, momentText, namesText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 const MIB = 1024 * 1024
 const mebibytes = (bytes: number): string => `${Math.ceil((bytes / MIB) * 10) / 10} MiB`
 
 const textOf = (refused: readonly NestedReason[]): string => refused.map(({ message }) => message).join(', ')
+
+interface Restored {
+  readonly save: string
+  readonly saved_at: string
+  readonly refused: readonly NestedReason[]
+  /** Nodes that the definition lacks, so that it opens no port to them. */
+  readonly added: readonly string[]
+}
+
+const NODES_NAMED_MAX = 10
 
 /** Reasons about saved work: attempts, nodes that were skipped, and labs that start with it. */
 export const SAVE_REASONS = {
@@ -22,8 +32,14 @@ export const SAVE_REASONS = {
   console_in_use: () => 'its console is in use',
   extraction_failed: ({ error }: { error: string }) => `CML could not extract its configuration: ${error}`,
   save_out_of_time: () => 'no time was left',
-  lab_restored: ({ saved_at, refused }: { save: string; saved_at: string; refused: readonly NestedReason[] }) =>
-    `the lab starts with the work saved at ${saved_at}${refused.length === 0 ? '' : `; ${textOf(refused)}`}`,
+  lab_restored: ({ saved_at, refused, added }: Restored) =>
+    [
+      `the lab starts with the work saved at ${momentText(saved_at)}`,
+      ...(refused.length === 0 ? [] : [textOf(refused)]),
+      ...(added.length === 0
+        ? []
+        : [`nodes that were added in the lab have no access entry: ${namesText(added, NODES_NAMED_MAX)}`]),
+    ].join('; '),
   lab_not_restored: ({ refused }: { refused: readonly NestedReason[] }) =>
     `the lab starts without the saved work: ${textOf(refused)}`,
   save_refused: ({ save, error }: { save: string; error: string }) => `${save} can't be used: ${error}`,

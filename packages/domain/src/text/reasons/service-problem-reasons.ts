@@ -1,3 +1,4 @@
+import { momentText } from '../format-amounts.ts'
 import { CML_REFUSALS } from './worker-reasons.ts'
 
 type Since = { readonly since: string }
@@ -5,26 +6,26 @@ type Since = { readonly since: string }
 /** What keeps a process of LCM from working: its heartbeat, its health and `lcm doctor` show the same list. */
 export const PROBLEM_REASONS = {
   dependency_outage: ({ dependency, since, error }: Since & { dependency: string; error: string }) =>
-    `${dependency} has not answered since ${since}: ${error}`,
+    `${dependency} has not answered since ${momentText(since)}: ${error}`,
   cml_outage: ({ silent, running, since }: Since & { silent: number; running: number }) =>
-    `CML of ${silent} of ${running} running workers has not answered since ${since}`,
+    `CML of ${silent} of ${running} running workers has not answered since ${momentText(since)}`,
   cml_refuses_on_workers: ({ part, workers, count, since }: RefusingWorkers) => {
     const more = count > workers.length ? ` and ${count - workers.length} more` : ''
-    return `${CML_REFUSALS[part]} on ${workers.join(', ')}${more}, since ${since}`
+    return `${CML_REFUSALS[part]} on ${workers.join(', ')}${more}, since ${momentText(since)}`
   },
   aws_refuses_call: ({ operation, instance_type, region, since, error, next_try_at }: RefusedCall) => {
     const call = `${operation}${instance_type === null ? '' : ` of ${instance_type}`} in ${region}`
-    return `AWS has refused ${call} since ${since}: ${error}; next try at ${next_try_at}`
+    return `AWS has refused ${call} since ${momentText(since)}: ${error}; next try at ${momentText(next_try_at)}`
   },
   etcd_problem: ({ since, error }: Since & { etcd_code: string; error: string; advice: string }) =>
-    `${error}, since ${since}`,
+    `${error}, since ${momentText(since)}`,
   epoch_regressed: ({ service }: { service: string }) =>
     `the API has registered a newer leader. If no old ${service} is running, run \`lcm services reset-term ${service}\``,
   watch_degraded: () => 'the watch is degraded; LCM polls instead',
   tls_certificate_expires: ({ file, expires_at, expired }: { file: string; expires_at: string; expired: boolean }) =>
-    `the TLS certificate in ${file} ${expired ? 'expired' : 'expires'} at ${expires_at}`,
+    `the TLS certificate in ${file} ${expired ? 'expired' : 'expires'} at ${momentText(expires_at)}`,
   tls_certificate_rejected: ({ error, expires_at }: { error: string; expires_at: string }) =>
-    `${error}; the certificate in use was loaded before and expires at ${expires_at}`,
+    `${error}; the certificate in use was loaded before and expires at ${momentText(expires_at)}`,
   waiting_for: ({ dependency }: { dependency: string }) => `waiting for ${dependency}`,
 }
 

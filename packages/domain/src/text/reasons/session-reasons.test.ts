@@ -3,7 +3,7 @@ import { SESSION_REASONS } from './session-reasons.ts'
 import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const CAUSE = reason('no_workers')
-const BY_ANN = { by: 'ann', worker: 'nested-1', worker_id: 'w-1' }
+const BY_ANN = { by: 'ann', worker: 'nested-1', worker_id: 'w-1', unsaved: null }
 const FAILURE = { step: 'tags', error: 'no answer' }
 
 const ROWS: readonly MessageRow[] = [
@@ -30,12 +30,16 @@ const ROWS: readonly MessageRow[] = [
     'ann moved the session away from nested-1: its CML is silent',
   ],
   [
+    reason('session_moved_by', { ...BY_ANN, reason: '', unsaved: CAUSE }),
+    `ann moved the session away from nested-1; its latest work is not saved: ${CAUSE.message}`,
+  ],
+  [
     reason('moved_session_waits', { cause: CAUSE }),
     'the session is first in line for another worker: there are no workers',
   ],
   [
     reason('timeslot_over_after_move', { at: '2026-01-02T03:30:00.000Z' }),
-    'the session left its worker at 2026-01-02T03:30:00.000Z, and the timeslot ended before its lab was ready on another worker',
+    'the session left its worker at 2026-01-02 03:30 UTC, and the timeslot ended before its lab was ready on another worker',
   ],
   [reason('move_in_progress'), 'the session already moves to another worker'],
   [reason('session_works'), 'the session works; only operators can move a session that works'],
@@ -78,7 +82,7 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('worker_keeps_failing', { worker: 'nested-1', since: '2026-03-01T10:31:00.000Z' }),
-    'nested-1 failed at 2026-03-01T10:31:00.000Z and has not run since',
+    'nested-1 failed at 2026-03-01 10:31 UTC and has not run since',
   ],
   [reason('worker_not_serving', { worker: 'nested-1' }), 'CML on nested-1 is not available'],
   [reason('worker_not_serving', { worker: null }), 'CML on the worker is not available'],
@@ -90,7 +94,7 @@ const ROWS: readonly MessageRow[] = [
   [reason('session_was_canceled'), 'the session was canceled; book another session'],
   [
     reason('timeslot_ended', { end: '2026-01-02T04:04:05.678Z' }),
-    'the timeslot ended at 2026-01-02T04:04:05.678Z; book another session',
+    'the timeslot ended at 2026-01-02 04:04 UTC; book another session',
   ],
   [reason('lab_start_in_progress'), 'the lab is being started and nothing has failed'],
   [
@@ -112,7 +116,6 @@ const ROWS: readonly MessageRow[] = [
   [reason('no_machine_free'), 'no machine is free yet'],
   [reason('no_machine_fits'), 'no machine can run this lab'],
   [reason('step_started', { step: 'bind' }), 'bind starts'],
-  [reason('step_in_progress', { step: 'bind' }), 'bind is in progress'],
   [reason('step_ended', { step: 'bind', outcome: 'completed' }), 'bind is completed'],
   [reason('step_failed', { step: 'bind', error: 'no answer' }), 'bind: no answer'],
   [

@@ -1,8 +1,17 @@
-import { countText } from '../format-amounts.ts'
+import { countText, momentText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 const minutesOf = (seconds: number): string => `${seconds / 60} min`
 const workerOr = (worker: string | null): string => worker ?? 'the worker'
+
+interface MovedBy {
+  readonly by: string
+  readonly worker: string
+  readonly worker_id: string
+  readonly reason: string
+  /** Why its latest work is not saved; null if it is, or no save was tried. */
+  readonly unsaved: NestedReason | null
+}
 
 const LIFECYCLE_REASONS = {
   booked_by: ({ by }: { by: string }) => `${by} booked the session`,
@@ -30,12 +39,14 @@ const LIFECYCLE_REASONS = {
   session_placed_again: ({ cause }: { cause: NestedReason }) => `${cause.message}; the session will be placed again`,
   session_moved: ({ cause }: { cause: NestedReason }) =>
     `${cause.message}; the session moves to another worker for the rest of its timeslot`,
-  session_moved_by: ({ by, worker, reason }: { by: string; worker: string; worker_id: string; reason: string }) =>
-    `${by} moved the session away from ${worker}${reason === '' ? '' : `: ${reason}`}`,
+  session_moved_by: ({ by, worker, reason, unsaved }: MovedBy) =>
+    `${by} moved the session away from ${worker}${reason === '' ? '' : `: ${reason}`}${
+      unsaved === null ? '' : `; its latest work is not saved: ${unsaved.message}`
+    }`,
   moved_session_waits: ({ cause }: { cause: NestedReason }) =>
     `the session is first in line for another worker: ${cause.message}`,
   timeslot_over_after_move: ({ at }: { at: string }) =>
-    `the session left its worker at ${at}, and the timeslot ended before its lab was ready on another worker`,
+    `the session left its worker at ${momentText(at)}, and the timeslot ended before its lab was ready on another worker`,
   session_starts_elsewhere: () => 'the lab is being started on another worker',
   lab_start_late: ({ step, error }: { step: string | null; error: string | null }) =>
     `the timeslot has started and the lab is not ready${step === null ? '' : `: step ${step}`}${error === null ? '' : `: ${error}`}`,
@@ -47,7 +58,6 @@ const LIFECYCLE_REASONS = {
 
 const PIPELINE_REASONS = {
   step_started: ({ step }: { step: string }) => `${step} starts`,
-  step_in_progress: ({ step }: { step: string }) => `${step} is in progress`,
   step_ended: ({ step, outcome }: { step: string; outcome: string }) => `${step} is ${outcome}`,
   step_failed: ({ step, error }: { step: string; error: string }) => `${step}: ${error}`,
   teardown_given_up: ({ step, error }: { step: string; error: string }) =>
@@ -95,7 +105,7 @@ const HOST_REASONS = {
     }
   },
   worker_keeps_failing: ({ worker, since }: { worker: string; since: string }) =>
-    `${worker} failed at ${since} and has not run since`,
+    `${worker} failed at ${momentText(since)} and has not run since`,
   worker_not_serving: ({ worker }: { worker: string | null }) => `CML on ${workerOr(worker)} is not available`,
 }
 
@@ -104,7 +114,7 @@ const RETRY_REASONS = {
     `the session is ${status} and its lab is being torn down; book another session`,
   session_ended: ({ status }: { status: string }) => `the session is ${status}; book another session`,
   session_was_canceled: () => 'the session was canceled; book another session',
-  timeslot_ended: ({ end }: { end: string }) => `the timeslot ended at ${end}; book another session`,
+  timeslot_ended: ({ end }: { end: string }) => `the timeslot ended at ${momentText(end)}; book another session`,
   lab_start_in_progress: () => 'the lab is being started and nothing has failed',
   pipeline_step_blocked: ({ step, error }: { step: string; error: string | null }) =>
     `step ${step} is blocked${error === null ? '' : `: ${error}`}; it continues automatically`,

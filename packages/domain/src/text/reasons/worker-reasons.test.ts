@@ -83,7 +83,7 @@ const ROWS: readonly MessageRow[] = [
   [reason('cml_ready', { version: null }), 'CML is ready'],
   [
     reason('machine_started_again', { launched_at: '2026-01-02T03:04:05.678Z' }),
-    'EC2 started the machine at 2026-01-02T03:04:05.678Z, after its CML was ready: it was restarted',
+    'EC2 started the machine at 2026-01-02 03:04 UTC, after its CML was ready: it was restarted',
   ],
   [
     reason('labs_lost', { labs: 1, running_nodes: 0 }),
@@ -244,11 +244,11 @@ const ROWS: readonly MessageRow[] = [
       aws_code: 'AuthFailure',
       since: '2026-01-02T03:04:05.678Z',
     }),
-    'AWS has refused DescribeInstances in us-east-1 (AuthFailure) since 2026-01-02T03:04:05.678Z',
+    'AWS has refused DescribeInstances in us-east-1 (AuthFailure) since 2026-01-02 03:04 UTC',
   ],
   [
     reason('ec2_not_responding', { service: 'EC2 in us-east-1', since: '2026-01-02T03:04:05.678Z' }),
-    'EC2 in us-east-1 has not responded since 2026-01-02T03:04:05.678Z',
+    'EC2 in us-east-1 has not responded since 2026-01-02 03:04 UTC',
   ],
 ]
 

@@ -1,4 +1,4 @@
-import { countText } from '../format-amounts.ts'
+import { countText, momentText } from '../format-amounts.ts'
 import { NOT_LAUNCHED } from './license-reasons.ts'
 import type { NestedReason } from './nested-reason.ts'
 
@@ -125,9 +125,9 @@ export const WORKER_REASONS = {
   ec2_read_failed: ({ action, aws_code }: { action: string; aws_code: string }) =>
     `EC2 could not be read: ${action} failed with ${aws_code}`,
   ec2_refuses_access: (p: { action: string; region: string; aws_code: string; since: string }) =>
-    `AWS has refused ${p.action} in ${p.region} (${p.aws_code}) since ${p.since}`,
+    `AWS has refused ${p.action} in ${p.region} (${p.aws_code}) since ${momentText(p.since)}`,
   ec2_not_responding: ({ service, since }: { service: string; since: string }) =>
-    `${service} has not responded since ${since}`,
+    `${service} has not responded since ${momentText(since)}`,
   stop_overdue: () => 'the stop takes too long, so LCM forces it',
 
   // The boot.
@@ -151,7 +151,7 @@ export const WORKER_REASONS = {
   no_address_yet: () => 'the instance has no address yet',
   cml_ready: ({ version }: { version: string | null }) => `CML${version === null ? '' : ` ${version}`} is ready`,
   machine_started_again: ({ launched_at }: { launched_at: string }) =>
-    `EC2 started the machine at ${launched_at}, after its CML was ready: it was restarted`,
+    `EC2 started the machine at ${momentText(launched_at)}, after its CML was ready: it was restarted`,
   labs_lost: ({ labs, running_nodes }: { labs: number; running_nodes: number }) =>
     `the machine was restarted: ${countText(labs, 'lab')} stopped without a request; CML runs ${countText(running_nodes, 'node')}`,
   worker_serves_again: ({ worker }: { worker: string; restarted_at: string | null }) => `${worker} serves labs again`,
