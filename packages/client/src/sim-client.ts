@@ -80,6 +80,15 @@ export interface SimClient {
   breakCml(instanceId: string, faults: CmlFaults): Promise<void>
   healCml(instanceId: string): Promise<void>
   forgetSessions(instanceId: string): Promise<void>
+  /** Types a line on the console of a node, as a learner does. */
+  type(instanceId: string, typed: TypedLine): Promise<void>
+}
+
+export interface TypedLine {
+  readonly lab_id: string
+  /** Label of the node. */
+  readonly node: string
+  readonly line: string
 }
 
 /** Error response of the simulator. */
@@ -121,6 +130,7 @@ export function simClient(base: string, dispatch: Dispatch): SimClient {
     breakCml: (instanceId, faults) => call('PATCH', `${machine(instanceId)}/cml/faults`, { body: faults }),
     healCml: instanceId => call('DELETE', `${machine(instanceId)}/cml/faults`),
     forgetSessions: instanceId => call('POST', `${machine(instanceId)}/cml/forget-sessions`),
+    type: (instanceId, typed) => call('POST', `${machine(instanceId)}/cml/type`, { body: typed }),
   }
 }
 

@@ -8,6 +8,7 @@ export interface ChangeHint {
   readonly status?: string
   readonly desired_status?: string
   readonly service_status?: string
+  readonly restarted_at?: string
   /** The resource is removed, and `version` is that of the removal. The key itself expires some minutes later. */
   readonly deleted?: true
 }

@@ -127,6 +127,24 @@ describe('the certificate of a server', () => {
     expect(pathsAsked(stub)).toEqual(['/a'])
   })
 
+  it('is checked by authorities that are read once for all connections, since that takes longer than to connect', async () => {
+    const stub = await answering()
+    let reads = 0
+    const trust: Trust = {
+      verify: 'ca',
+      get ca() {
+        reads += 1
+        return IDENTITY.certificate_pem
+      },
+    }
+    const { clock, connections } = opened({ trust })
+    for (const path of ['/a', '/b']) {
+      await connections.send(named(stub), request(path), never())
+      await clock.advance(4_000)
+    }
+    expect([stub.connectionCount(), reads]).toEqual([2, 1])
+  })
+
   it('is ignored only when all checks are off', async () => {
     const stub = await answering()
     const { connections } = opened({ trust: { verify: 'off', ca: null } })

@@ -36,7 +36,7 @@ export function cmlConnectionPool({ clock, trust, openMax = OPEN_MAX }: CmlConne
   const all = new Set<Connection>()
   /** Longest idle first, each with a function that stops its timer. */
   const idle = new Map<Connection, () => void>()
-  const doors = new Map<string, AdmissionGate>()
+  const gates = new Map<string, AdmissionGate>()
   const everywhere = admissionGate(openMax)
 
   async function discard(connection: Connection): Promise<void> {
@@ -81,10 +81,10 @@ export function cmlConnectionPool({ clock, trust, openMax = OPEN_MAX }: CmlConne
   return {
     async send(endpoint, request, signal) {
       const key = keyOf(endpoint)
-      const door = doors.get(key) ?? admissionGate(PER_SERVER_MAX)
-      doors.set(key, door)
+      const gate = gates.get(key) ?? admissionGate(PER_SERVER_MAX)
+      gates.set(key, gate)
       try {
-        const leaveServer = await door.enter(signal)
+        const leaveServer = await gate.enter(signal)
         try {
           const leave = await everywhere.enter(signal)
           return await exchange(key, { endpoint, request }, signal).finally(leave)
@@ -92,7 +92,7 @@ export function cmlConnectionPool({ clock, trust, openMax = OPEN_MAX }: CmlConne
           leaveServer()
         }
       } finally {
-        if (door.isEmpty()) doors.delete(key)
+        if (gate.isEmpty()) gates.delete(key)
       }
     },
     openCount: () => all.size,

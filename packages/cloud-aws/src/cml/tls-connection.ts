@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { isIP, type Socket, connect as tcpConnect } from 'node:net'
-import { rootCertificates, type TLSSocket, connect as tlsConnect } from 'node:tls'
+import {
+  createSecureContext,
+  rootCertificates,
+  type SecureContext,
+  type TLSSocket,
+  connect as tlsConnect,
+} from 'node:tls'
 
 /** Progress of one connection and the certificate it saw. */
 export interface ConnectionProgress {
@@ -59,7 +65,7 @@ export function tlsConnection(trust: Trust): TlsConnection {
         servername: isIP(host) === 0 ? host : '',
         rejectUnauthorized: false,
         ALPNProtocols: ['http/1.1'],
-        ...(trust.ca === null ? {} : { ca: [...rootCertificates, trust.ca] }),
+        secureContext: contextOf(trust),
       })
       socket = tls
       await settled(tls, 'secureConnect')
@@ -70,6 +76,18 @@ export function tlsConnection(trust: Trust): TlsConnection {
     },
     destroy: () => socket?.destroy(),
   }
+}
+
+/** One per trust: to read all public authorities takes ten times as long as to connect. */
+const contexts = new WeakMap<Trust, SecureContext>()
+
+function contextOf(trust: Trust): SecureContext {
+  const known = contexts.get(trust)
+  if (known !== undefined) return known
+  const { ca } = trust
+  const context = createSecureContext(ca === null ? {} : { ca: [...rootCertificates, ca] })
+  contexts.set(trust, context)
+  return context
 }
 
 const hostOf = (url: URL) => url.hostname.replace(/^\[(.*)\]$/, '$1')

@@ -8,12 +8,14 @@ const HINT = {
   status: 'RUNNING',
   desired_status: 'STOPPED',
   service_status: 'AVAILABLE',
+  restarted_at: '2025-12-31T00:00:00Z',
 }
 
 it('decodes to what was encoded', () => {
   expect(decodeHint(encodeHint(HINT))).toEqual(HINT)
-  const { status, desired_status, service_status, ...bare } = HINT
+  const { status, desired_status, service_status, restarted_at, ...bare } = HINT
   expect([status, desired_status, service_status]).toEqual(['RUNNING', 'STOPPED', 'AVAILABLE'])
+  expect(restarted_at).toBe('2025-12-31T00:00:00Z')
   expect(decodeHint(encodeHint(bare))).toEqual(bare)
   const gone = { ...bare, deleted: true } as const
   expect(decodeHint(encodeHint(gone))).toEqual(gone)
