@@ -209,7 +209,7 @@ export const PROBLEMS = {
   worker_has_sessions: {
     status: 409,
     title: 'The worker has sessions',
-    help: 'Use `drain` to wait until the sessions end, or `force: true` to end them.',
+    help: 'Use `drain` to wait until the sessions end, or move them. `force: true` stops their labs without a save.',
   },
   worker_held: {
     status: 409,

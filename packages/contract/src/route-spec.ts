@@ -110,6 +110,9 @@ export const mayModify = (actor: Actor, ownerId: string): boolean =>
 export const mayView = (actor: Actor, ownerId: string): boolean =>
   actor.role === 'controller' || mayModify(actor, ownerId)
 
+/** Users book and use labs, and don't read how LCM places and runs them. */
+export const isLearner = ({ role }: Pick<Actor, 'role'>): boolean => role === 'user'
+
 /** The API responds within this time, with `deadline_exceeded` at worst. Clients wait longer, so that they receive it. */
 export const ANSWER_MS_MAX = 25_000
 

@@ -1,4 +1,4 @@
-import { AUTHORS, LABLET_CONTROLLER, mayCall } from '@lcm/contract/route-spec'
+import { AUTHORS, isLearner, LABLET_CONTROLLER, mayCall } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
@@ -129,13 +129,10 @@ export function definitionFor<D extends Omit<LabletDefinition, 'topology'>>(acto
 /** The query of an address may be a signature that grants access. */
 export const withoutQuery = (source: string): string => source.replace(/[?#].*$/s, '')
 
-/** Users learn that they wait, not how the scheduler decides. Authors and operators read the reason. */
-const readsScheduling = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'user'
-
-/** A session as this actor reads it. */
+/** A session as this actor reads it. Learners read that they wait, not how the scheduler decides. */
 export function sessionFor(actor: Actor, session: LabletSession): LabletSession {
   const { status, waiting_reason, health, state_history } = session
-  if (readsScheduling(actor)) return session
+  if (!isLearner(actor)) return session
   const shown = {
     ...session,
     state_history: state_history.map(each => ({ ...each, because: redactPlacement(each.because) })),
@@ -161,17 +158,17 @@ const redactScheduling = ({ action, because }: Pick<DecisionRecord, 'action' | '
 
 /** A decision about the session of the actor. */
 export const sessionDecisionFor = <D extends DecisionRecord>(actor: Actor, decision: D): D =>
-  readsScheduling(actor) || !isScheduling(decision)
+  !isLearner(actor) || !isScheduling(decision)
     ? decision
     : { ...narrowDecision(decision), because: redactScheduling(decision) }
 
 /** A planned action for the session of the actor. */
 export const sessionPlanFor = <P extends PlannedAction & { readonly service: string }>(actor: Actor, planned: P): P =>
-  readsScheduling(actor) || !isScheduling(planned) ? planned : { ...planned, because: redactScheduling(planned) }
+  !isLearner(actor) || !isScheduling(planned) ? planned : { ...planned, because: redactScheduling(planned) }
 
 /** A preview for this actor: users learn whether they would wait, not how the workers compare. */
 export function previewFor(actor: Actor, preview: PlacementPreview): PlacementPreview {
-  if (readsScheduling(actor)) return preview
+  if (!isLearner(actor)) return preview
   const { outcome, because } = preview
   const isPlaced = outcome === 'place'
   return {

@@ -73,7 +73,7 @@ interface PublishedDocument extends Document {
 
 interface PublishedRow<T> {
   /** Fields of the change key besides id, version and time. A hint is small and holds no secret. */
-  hint(document: T): Pick<ChangeHint, 'status' | 'desired_status' | 'service_status'>
+  hint(document: T): Omit<ChangeHint, 'id' | 'version' | 'updated_at' | 'deleted'>
 }
 
 interface EventRow<T, V> extends PublishedRow<T> {
@@ -136,7 +136,10 @@ export const RESOURCES = {
     // An instance that was given up and is found again gets a new record.
     unique: { ec2_instance_id: worker => (worker.status === 'TERMINATED' ? null : worker.ec2_instance_id) },
     facets: workerFacets,
-    hint: ({ status, desired_status, service_status }) => ({ status, desired_status, service_status }),
+    hint: ({ status, desired_status, service_status, cml: { restarted_at } }) => ({
+      ...{ status, desired_status, service_status },
+      ...(restarted_at === null ? {} : { restarted_at }),
+    }),
     view: workerView,
     visibility: {
       kind: 'redacted',
@@ -273,7 +276,7 @@ export const RESOURCES = {
       ...(provider === null || provider.sid === null ? {} : { provider_sid: provider.sid }),
     }),
   }),
-  /** Named after the first of them in every store. */
+  /** Stores of earlier versions have the webhook under this kind, so all readers keep it. */
   feedReaders: internal('webhook', { schema: FeedReader }),
   notificationTargets: internal('notification_target', {
     schema: StoredTarget,

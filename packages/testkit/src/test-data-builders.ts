@@ -220,6 +220,7 @@ export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
   health: HEALTHY,
   restore_from: null,
   save: NEVER_SAVED,
+  move: null,
   state_history: [],
   applied_keys: [],
   fence: {},

@@ -234,8 +234,9 @@ export const SESSION_ROUTES = {
     summary: 'Move a session to another worker',
     description:
       'Starts the lab again on another worker for the rest of the timeslot, from its last save if there is one, and ' +
-      'deletes the old lab. Operators may move any session that is placed; owners may move their own while its health ' +
-      'is not OK. The session waits first in line if no worker has capacity.',
+      'deletes the old lab. While CML answers, the work in the lab is saved first: the session keeps its status and has ' +
+      '`move` for a minute at most. Operators may move any session that is placed; owners may move their own ' +
+      'while its health is not OK. The session waits first in line if no worker has capacity.',
     body: ActionReason,
     problems: ['session_wrong_state'],
   }),

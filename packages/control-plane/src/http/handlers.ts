@@ -313,7 +313,6 @@ const systemHandlers = ({ api, events, backup, simControl }: HandlerParts) =>
     createBackup: file(request => createBackup(api, request, backup)),
   }) satisfies Partial<HandlerMap>
 
-/** Routes of the worker-controller and the resource-scheduler. */
 const notificationHandlers = ({ api, notify }: HandlerParts) =>
   ({
     listNotificationTargets: json(request => listTargets(api, request)),
@@ -327,6 +326,7 @@ const notificationHandlers = ({ api, notify }: HandlerParts) =>
     deleteNotification: empty(request => discardNotification(api, request)),
   }) satisfies Partial<HandlerMap>
 
+/** Routes of the worker-controller and the resource-scheduler. */
 const workerControllerHandlers = (api: Api) => {
   const reads = secretReads(api)
   const view = async (changed: Promise<Worker>) => workerView(api, await changed)

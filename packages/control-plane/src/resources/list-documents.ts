@@ -1,3 +1,5 @@
+import { mayView } from '@lcm/contract/route-spec'
+import type { Actor } from '@lcm/domain/actor'
 import type { Instant } from '@lcm/domain/instant'
 import type { Collection, Document, Query } from '@lcm/store/store'
 import type { ApiParts } from '../api-dependencies.ts'
@@ -19,22 +21,45 @@ export async function listPage<T extends Document>(
   return { items, next_cursor: found.length > page.limit ? (items.at(-1)?.id ?? null) : null, revision }
 }
 
+/**
+ * The facets of a list of what people own. Those who may not view it all get their own only; with a filter for another owner they
+ * get nothing.
+ */
+export function ownedWhere(
+  actor: Actor,
+  { owner, ...filters }: { readonly owner?: string | undefined } & Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const visible = mayView(actor, '') ? owner : actor.id
+  const isHidden = owner !== undefined && owner !== visible
+  const given = Object.entries({ ...filters, owner: isHidden ? NO_OWNER : visible })
+  return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+}
+const NO_OWNER = ''
+
 const PAGE = 500
 
 /** Every matching document, page by page. */
+export async function* pagesOf<T extends Document>(
+  collection: Collection<T>,
+  filter: Omit<Query, 'limit' | 'after'> = {},
+): AsyncGenerator<readonly T[]> {
+  let after = ''
+  for (;;) {
+    const page = await collection.list({ ...filter, after, limit: PAGE })
+    yield page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.id
+  }
+}
+
 export async function listAll<T extends Document>(
   collection: Collection<T>,
   filter: Omit<Query, 'limit' | 'after'> = {},
 ): Promise<T[]> {
   const all: T[] = []
-  let after = ''
-  for (;;) {
-    const page = await collection.list({ ...filter, after, limit: PAGE })
-    all.push(...page)
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return all
-    after = last.id
-  }
+  for await (const page of pagesOf(collection, filter)) all.push(...page)
+  return all
 }
 
 /** Few documents are old, so a small page is enough. */

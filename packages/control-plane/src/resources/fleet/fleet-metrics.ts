@@ -3,6 +3,7 @@ import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { lostSession } from '@lcm/domain/session/session-health'
 import { diskPerHour } from '@lcm/domain/worker/cost'
+import type { Worker } from '@lcm/domain/worker/worker'
 import { COST_SHARES } from '@lcm/domain/worker/worker-field-schemas'
 import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { Api } from '../../api-context.ts'
@@ -38,7 +39,8 @@ const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 whe
 async function fleetGauges(api: Api): Promise<string[]> {
   const { workers, capacity, cost } = await fleetSummary(api, {})
   const leaks = await listAll(api.leaks)
-  const unavailable = (await listAllWorkers(api)).filter(worker => workerHealth(worker).status === 'DOWN').length
+  const all = await listAllWorkers(api)
+  const unavailable = all.filter(worker => workerHealth(worker).status === 'DOWN').length
   const saves = await api.store.blobs.total()
   const notifications = async (status: string) =>
     (await api.notifications.list({ where: { status }, limit: NOTIFICATIONS_MAX })).length
@@ -50,7 +52,7 @@ async function fleetGauges(api: Api): Promise<string[]> {
     gauge('fleet_workers_closed', 'workers that run and accept no sessions', capacity.closed_workers),
     gauge('fleet_workers_unavailable', 'workers that people can not use', unavailable),
     ...(await sessionGauges(api)),
-    gauge('fleet_cost_per_hour_usd', 'current cost of the fleet per hour, by cause', ['cause', await costByCause(api)]),
+    gauge('fleet_cost_per_hour_usd', 'current cost of the fleet per hour, by cause', ['cause', costByCause(all)]),
     gauge('fleet_workers_unknown_price', 'workers whose machine has no known price', cost.unknown_prices),
     gauge('fleet_spent_week_usd', 'cost of the last 7 days, by cause', ['cause', cost.by_cause]),
     gauge('fleet_saved_week_usd', 'savings of the last 7 days by pausing', cost.saved_usd),
@@ -98,12 +100,12 @@ async function sessionGauges(api: Api): Promise<string[]> {
   ]
 }
 
-async function costByCause(api: Api): Promise<Labeled> {
+function costByCause(workers: readonly Worker[]): Labeled {
   const perHour = Object.fromEntries(COST_SHARES.map(share => [share, 0]))
   const add = (share: string, usd: number) => {
     perHour[share] = (perHour[share] ?? 0) + usd
   }
-  for (const worker of await listAllWorkers(api)) {
+  for (const worker of workers) {
     add('disk', diskPerHour(worker))
     const { cause } = worker.billing
     if (cause !== null && cause !== 'stopped') add(cause, worker.cost_per_hour_usd ?? 0)

@@ -27,7 +27,7 @@ export async function cleanUpLab(api: Api, lab: LabRecord, session: LabletSessio
   if (session !== null && isFinal(session.status) && (await isKeptForReuse(api, lab))) return unbindLab(api, lab)
   // A deletion that failed just now is not retried at once.
   if (lab.status === 'ERROR' && api.clock.now() - toMs(lab.updated_at) < AFTER_ERROR_MS) return
-  await requestLabDeletion(api, lab, NOT_HERE)
+  await requestDeletion(api, lab)
 }
 
 /** Whether its session uses this lab, or is about to. */
@@ -92,11 +92,11 @@ export async function deleteUnlessBookable(api: Api, lab: LabRecord): Promise<vo
 }
 
 /** Requests the deletion, whatever else was pending. */
-export async function requestLabDeletion(api: Api, lab: LabRecord, why: string): Promise<void> {
+async function requestDeletion(api: Api, lab: LabRecord): Promise<void> {
   await nullOnConflict(
     changeLab(api, asSystem(lab.id), (current, now) => {
       if (isLabGone(current) || current.pending_action?.action === 'delete') return null
-      return { lab: { ...current, pending_action: deletion(why, now) } }
+      return { lab: { ...current, pending_action: deletion(NOT_HERE, now) } }
     }),
   )
 }

@@ -193,6 +193,19 @@ describe('a target', () => {
     expect((await plane.send('PATCH', `notification-targets/${id}`, change)).status).toBe(400)
   })
 
+  it('keeps a new address when its signing key is changed at the same time', async () => {
+    const at = receivers()
+    const store = interruptibleStore(openSqliteStore(':memory:'))
+    const { target, send } = aPlane(at, { store })
+    const { id } = await target({ signing_key: KEY })
+    const patch = (json: object) => send('PATCH', `notification-targets/${id}`, { json })
+    const other = async () => expect((await patch({ url: 'https://new.example.com' })).status).toBe(200)
+    store.interrupt({ kind: 'secret', write: 'insert', when: 'after', run: other })
+    expect((await patch({ signing_key: 'another-key-of-32-characters!!!!' })).json.code).toBe('version_mismatch')
+    await send('POST', `notification-targets/${id}/test`)
+    expect(at.requests.map(({ host }) => host)).toEqual(['new.example.com'])
+  })
+
   it('can not be given the name of another one', async () => {
     const plane = aPlane()
     await plane.target({ name: 'one' })
@@ -319,6 +332,20 @@ describe('delivery', () => {
     await plane.clock.advance(60_000)
     expect(plane.at.titles()).toEqual(['Now'])
     await stop()
+  })
+
+  it('leaves nothing of a target that is deleted while a notification is queued', async () => {
+    const store = interruptibleStore(openSqliteStore(':memory:'))
+    const { put, target, brokenAt, clock, running, send } = aPlane(receivers(), { store })
+    const { id } = await target()
+    await put('sessions', brokenAt({ id: 'ls-1' }))
+    const remove = () => send('DELETE', `notification-targets/${id}`)
+    store.interrupt({ kind: 'notification', write: 'insert', when: 'before', run: remove })
+    const stop = running()
+    await clock.advance(SOON_MS)
+    await stop()
+    expect((await send('GET', 'notification-targets')).json.items).toEqual([])
+    expect((await send('GET', 'notifications')).json.items).toEqual([])
   })
 
   it('leaves nothing of a target that is deleted during an attempt', async () => {

@@ -14,7 +14,7 @@ import { type FeedLease, feedLease } from '../../changes/feed/feed-lease.ts'
 import { followChanges } from '../../changes/feed/follow-changes.ts'
 import type { StoredNotification, StoredTarget } from '../../internal-documents.ts'
 import { newId } from '../ids.ts'
-import { listAll } from '../list-documents.ts'
+import { listAll, pagesOf } from '../list-documents.ts'
 import { type Deliveries, deliveries, type Outcome } from './deliver-notifications.ts'
 import { type KnownSubjects, knownSubjects } from './known-subjects.ts'
 import { QUEUE_MAX } from './queries.ts'
@@ -102,8 +102,10 @@ export function notifier(parts: NotifierParts): Notifier {
 
 async function readSent(api: Api): Promise<Map<string, Sent>> {
   const sent = new Map<string, Sent>()
-  for (const notification of await listAll(api.notifications))
-    noteSent(sentOf(sent, notification.target_id), notification)
+  for await (const page of pagesOf(api.notifications)) {
+    for (const notification of page) noteSent(sentOf(sent, notification.target_id), notification)
+    await api.clock.sleep(0)
+  }
   return sent
 }
 
@@ -145,6 +147,8 @@ async function notifyAll(term: Term): Promise<boolean> {
   const targets = await listAll(api.notificationTargets)
   await known.readLeaks()
   for (const target of targets) {
+    // Thousands of sessions are compared at once: requests come in between.
+    await api.clock.sleep(0)
     const sent = sentOf(term.sent, target.id)
     const drafts = decideNotifications({ target, subjects: known.all(), sent, nowMs: api.clock.now() })
     if (drafts.length > 0 && !(await queueAll(term, target, drafts))) return false
@@ -166,6 +170,8 @@ async function queueAll(term: Term, target: StoredTarget, drafts: readonly Draft
     } else if (draft.owner === null || (await api.people.get(draft.owner))?.email) {
       // Another replica that writes the same one has taken over.
       if (!(await api.notifications.insert(notification)).ok) return false
+      // A deletion of the target that has not seen it leaves it here.
+      if ((await api.notificationTargets.get(target.id)) === null) await api.notifications.remove(notification)
       queued += 1
     } else count(target.type, 'no_address')
     noteSent(sent, notification)

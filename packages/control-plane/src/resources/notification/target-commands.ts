@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { NotificationTargetView } from '@lcm/contract/notification'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import { addressTrouble } from '@lcm/domain/notification/notification-target'
 import { testMessage } from '@lcm/domain/text/notification-formats'
@@ -54,52 +56,45 @@ export async function patchTarget(
   api: Api,
   request: TargetRequest<BodyOf<'patchNotificationTarget'>>,
 ): Promise<NotificationTargetView> {
-  const { url, signing_key, ...fields } = request.body
+  const { url: newUrl, signing_key: newKey, ...given } = request.body
   const current = await getTarget(api, request.params.id)
   refuseStale(current, request.ifMatch)
   const known = await openAddress(api, current)
-  const hasUrl = url !== undefined || known !== null
-  const signingKey = signing_key === undefined ? (known?.signing_key ?? null) : signing_key
-  const trouble = addressTrouble({ ...current, ...defined(fields), hasUrl, isSigned: signingKey !== null })
+  const url = newUrl ?? known?.url
+  const signing_key = newKey === undefined ? (known?.signing_key ?? null) : newKey
+  const next = { ...current, ...defined(given) }
+  const trouble = addressTrouble({ ...next, hasUrl: url !== undefined, isSigned: signing_key !== null })
   if (trouble !== null) throw new ProblemError('validation_failed', trouble)
-  const write = (ref: string | null, address: TargetAddress | null) =>
-    changed(api, request, target => {
-      const shown = address === null ? {} : shownOf(address.url, address.signing_key)
-      const next = { ...target, ...defined(fields), ...shown }
-      return ref === null ? next : withRef(next, 'target_address', ref)
-    })
-  if (!hasUrl || (url === undefined && signing_key === undefined))
-    return targetView(api, (await write(null, null)).written)
-  const address = {
-    url: url ?? known?.url ?? '',
-    signing_key: signingKey,
-  }
-  const text = JSON.stringify(address satisfies TargetAddress)
-  return targetView(api, await withSecret(api, addressSecretOf(current.id), text, ref => write(ref, address)))
+  if (url === undefined || (newUrl === undefined && newKey === undefined))
+    return targetView(api, await replaceTarget(api, request.actor, { current, next }))
+  const text = JSON.stringify({ url, signing_key } satisfies TargetAddress)
+  const written = await withSecret(api, addressSecretOf(current.id), text, async ref => ({
+    written: await replaceTarget(api, request.actor, {
+      current,
+      next: withRef({ ...next, ...shownOf(url, signing_key) }, 'target_address', ref),
+    }),
+    replaced: current.secret_refs.target_address,
+  }))
+  return targetView(api, written)
 }
 
 const defined = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 
-async function changed(
+/** Only the version that was read: a part of the address that another request changes meanwhile must not be lost. */
+function replaceTarget(
   api: Api,
-  { params, ifMatch, actor }: TargetRequest,
-  change: (target: StoredTarget) => StoredTarget,
-): Promise<{ written: StoredTarget; replaced: string | undefined }> {
-  let replaced: string | undefined
-  const document = { collection: api.notificationTargets, id: params.id, noun: 'notification target' }
-  const written = await changeDocument(document, api.clock, ifMatch, (target, now) => {
-    const next = change(target)
-    const before = target.secret_refs.target_address
-    replaced = next.secret_refs.target_address === before ? undefined : before
-    if (JSON.stringify(next) === JSON.stringify(target)) return null
-    const reason = replaced === undefined ? '' : 'with another address'
-    return {
-      document: next,
-      entries: [auditEntry(actor, 'patch', now, { before: shown(target), after: shown(next), reason })],
-    }
+  actor: Actor,
+  { current, next }: { current: StoredTarget; next: StoredTarget },
+): Promise<StoredTarget> {
+  const isMoved = next.secret_refs.target_address !== current.secret_refs.target_address
+  const document = { collection: api.notificationTargets, id: current.id, noun: 'notification target' }
+  return changeDocument(document, api.clock, current.version, (_, now) => {
+    if (isDeepStrictEqual(next, current)) return null
+    const reason = isMoved ? 'with another address' : ''
+    const entry = auditEntry(actor, 'patch', now, { before: shown(current), after: shown(next), reason })
+    return { document: next, entries: [entry] }
   })
-  return { written, replaced }
 }
 
 /** Secret references are internal. */

@@ -8,7 +8,7 @@ import type { Api, Request } from '../../api-context.ts'
 import { randomText } from '../../crypto.ts'
 import type { StoredSave } from '../../internal-documents.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { listPage } from '../list-documents.ts'
+import { listPage, ownedWhere } from '../list-documents.ts'
 import { readContent } from './save-content.ts'
 import { saveView } from './save-view.ts'
 
@@ -28,15 +28,8 @@ export async function listSaves(
   api: Api,
   { query, actor }: Request<object, QueryOf<'listSaves'>, unknown>,
 ): Promise<AnswerOf<'listSaves'>> {
-  const { session_id, definition } = query
-  const owner = mayView(actor, '') ? query.owner : actor.id
-  const given = Object.entries({ session_id, definition, owner }).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  )
-  const where = Object.fromEntries(given)
-  // A filter for another owner's saves finds none.
-  if (query.owner !== undefined && query.owner !== owner) where.owner = ''
-  const page = await listPage(api, api.saves, query, { where })
+  const { session_id, definition, owner } = query
+  const page = await listPage(api, api.saves, query, { where: ownedWhere(actor, { session_id, definition, owner }) })
   return { ...page, items: page.items.map(saveView) }
 }
 

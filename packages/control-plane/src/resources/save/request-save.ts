@@ -1,6 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { changeSession, type SessionRequest } from '../session/change-session.ts'
@@ -31,7 +31,7 @@ export async function refuseDisabled(api: Api, { definition: { id, name, version
 }
 
 function refuseWithoutLab({ status }: LabletSession): void {
-  if (status === 'READY' || status === 'RUNNING') return
+  if (isUp(status)) return
   throw new ProblemError(
     'session_wrong_state',
     `it is ${status}, so there is no work to save yet. Try again when it is READY or RUNNING`,

@@ -101,6 +101,13 @@ describe('booking from a save', () => {
     expect(await course.workIn(save)).toBe(workOf('one'))
   })
 
+  it('that is deleted at the same time costs none of the quota', async () => {
+    expect((await course.send('PATCH', 'quotas/user', { json: { live_sessions: 2 } })).status).toBe(200)
+    course.store.interrupt({ kind: 'save', write: 'replace', when: 'before', run: () => remove() })
+    expect((await resume()).json).toMatchObject({ code: 'save_not_found', status: 422 })
+    expect((await course.send('POST', 'lablet-sessions', { as: 'user', json: { definition: 'bgp' } })).status).toBe(201)
+  })
+
   it('again and again leaves no trace of the bookings that are over', async () => {
     for (let n = 0; n < 5; n += 1) {
       const { json: session } = await resume()

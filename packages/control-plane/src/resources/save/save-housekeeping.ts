@@ -7,12 +7,12 @@ import type { StoredSave } from '../../internal-documents.ts'
 import { nullOnConflict } from '../../system-actor.ts'
 import { changeDocument } from '../change-document.ts'
 import { makeId } from '../ids.ts'
-import { listAll, listCreatedBefore } from '../list-documents.ts'
+import { listCreatedBefore, pagesOf } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { removeSave, sessionThatNeeds } from './delete-save.ts'
 
-/** Writes and blobs of one round; the next round continues. */
-const WRITES_MAX = 200
+/** Writes and blobs of one round; the next round continues. 10,000 sessions make 1,000 saves a minute. */
+const WRITES_MAX = 2_000
 const BLOBS_MAX = 200
 /** Longer than any request takes: its record may still come. */
 const UNRECORDED_MS_MAX = 3_600_000
@@ -39,13 +39,22 @@ interface Budget {
 
 const isSpent = ({ writes, signal }: Budget): boolean => writes <= 0 || signal.aborted
 
+const SESSIONS_AT_ONCE = 100
+/** Thousands of reads in a row would keep requests waiting. */
+const letOthersIn = ({ clock }: Api): Promise<void> => clock.sleep(0)
+
 /** Saves of open sessions, and of those whose end they don't know yet. */
 async function retainOpen(api: Api, rules: Rules, budget: Budget): Promise<void> {
   const bySession = new Map<string, StoredSave[]>()
-  for (const save of await listAll(api.saves, { where: { is_open: 'yes' } }))
-    bySession.set(save.session_id, [...(bySession.get(save.session_id) ?? []), save])
+  for await (const page of pagesOf(api.saves, { where: { is_open: 'yes' } })) {
+    for (const save of page) bySession.set(save.session_id, [...(bySession.get(save.session_id) ?? []), save])
+    await letOthersIn(api)
+  }
+  let checked = 0
   for (const [sessionId, saves] of bySession) {
     if (isSpent(budget)) return
+    checked += 1
+    if (checked % SESSIONS_AT_ONCE === 0) await letOthersIn(api)
     const session = await api.sessions.get(sessionId)
     const passedOver = new Set(session === null ? [] : refusedSaves(session).keys())
     if (session !== null && !isFinal(session.status)) {
@@ -107,6 +116,7 @@ async function removeFrom(
     const save = byId.get(id)
     if (save === undefined || isSpent(budget)) continue
     budget.writes -= 1
+    await letOthersIn(api)
     // A booking from this save at the same time has changed it, so it stays.
     await removeSave(api, save)
   }

@@ -217,7 +217,7 @@ describe('a request to save', () => {
     })
     await course.editDocument('definitions', waiting.definition.id, { saves_enabled: true })
     await course.send('DELETE', `lablet-sessions/${id}`, { as: 'user' })
-    expect((await request()).json).toMatchObject({ code: 'session_over', detail: 'it was canceled' })
+    expect((await request()).json).toMatchObject({ code: 'session_over', reason: { code: 'session_was_canceled' } })
     expect((await request('author')).status).toBe(404)
   })
 })

@@ -4,9 +4,9 @@ import { type Reason, reason } from '@lcm/domain/reason'
 import {
   canMoveSession,
   isFinal,
+  isOver,
   type LabletSession,
   SESSION_HISTORY_MAX,
-  type SessionStatus,
   sessionMovesFrom,
 } from '@lcm/domain/session/lablet-session'
 import { sessionHealth } from '@lcm/domain/session/session-health'
@@ -56,7 +56,7 @@ function completed(
   const applied_keys =
     once === null ? session.applied_keys : [...session.applied_keys, once.key].slice(-APPLIED_KEYS_MAX)
   const kept = { ...session, applied_keys }
-  if (session.status === before.status) return withHealth(before, { document: kept, entries }, now)
+  if (session.status === before.status) return withSessionHealth(before, { document: kept, entries }, now)
   const move = { from: before.status, to: session.status, at: now, because }
   refuseMove(move)
   const document = {
@@ -64,23 +64,20 @@ function completed(
     entered_status_at: now,
     state_history: [...before.state_history, move].slice(-SESSION_HISTORY_MAX),
   }
-  return withHealth(before, { document, entries: [...entries, transitionEntry(move, actor.name)] }, now)
+  return withSessionHealth(before, { document, entries: [...entries, transitionEntry(move, actor.name)] }, now)
 }
 
-function withHealth(
+function withSessionHealth(
   before: LabletSession,
   { document: session, entries }: { document: LabletSession; entries: readonly NewEntry[] },
   now: Instant,
 ): DocumentChange<LabletSession> {
-  const { status, desired_status } = session
   const health = sessionHealth(session, toMs(now))
-  const isOver = desired_status === 'TERMINATED' || ENDING.has(status)
-  const noted = healthEntries({ before: before.health, after: health, status, isOver }, now)
+  // A session that ends does not recover.
+  const change = { before: before.health, after: health, status: session.status, isOver: isOver(session) }
+  const noted = healthEntries(change, now)
   return { document: { ...session, health }, entries: [...entries, ...noted] }
 }
-
-/** A session that ends does not recover. */
-const ENDING: ReadonlySet<SessionStatus> = new Set(['EXPIRED', 'STOPPING', 'STOPPED', 'ARCHIVED', 'TERMINATED'])
 
 function refuseMove({ from, to }: { from: LabletSession['status']; to: LabletSession['status'] }): void {
   if (canMoveSession(from, to)) return

@@ -39,7 +39,7 @@ export async function createSession(api: Api, request: Request<object, unknown, 
     ...session.state_history.map(change => transitionEntry(change, actor.name)),
   ]
   const admission = await admitBooking(api, actor, session)
-  if (save !== null) await claim(api, save, id)
+  if (save !== null) await claim(api, save, { id, admission })
   const result = await api.sessions.insert(session, entries)
   if (result.ok) return stillBookable(api, session, request, admission)
   const stored = once === null ? null : await api.sessions.get(id)
@@ -79,10 +79,11 @@ async function resumable(api: Api, saveId: string, actor: Actor): Promise<Wanted
 const saveNotFound = (id: string) => new ProblemError('save_not_found', `there is no save ${id}`)
 
 /** The retention may have removed it meanwhile. */
-async function claim(api: Api, save: StoredSave, sessionId: string): Promise<void> {
+async function claim(api: Api, save: StoredSave, booking: { id: string; admission: Admission }): Promise<void> {
   try {
-    await claimSave(api, save, sessionId)
+    await claimSave(api, save, booking.id)
   } catch (error) {
+    await booking.admission.release()
     throw error instanceof ProblemError && error.code === 'not_found' ? saveNotFound(save.id) : error
   }
 }

@@ -43,6 +43,7 @@ async function fails(id: string): Promise<void> {
 describe('moving a session', () => {
   it('returns it to the queue, has its lab deleted, and keeps the capacity until then', async () => {
     const { id, labId } = await withLab('READY', 'RUNNING')
+    await fails(id)
     const { name } = await course.get(workerId)
     const { status, json } = await move(id)
     expect([status, json]).toMatchObject([
@@ -69,6 +70,7 @@ describe('moving a session', () => {
   it.each(['SCHEDULED', 'INSTANTIATING', 'READY'] as const)('works when it is %s', async status => {
     const path = (['INSTANTIATING', 'READY'] as const).slice(0, { SCHEDULED: 0, INSTANTIATING: 1, READY: 2 }[status])
     const { id } = await course.placed(workerId, ...path)
+    await fails(id)
     expect((await move(id)).json).toMatchObject({ status: 'PENDING', worker_id: null })
     expect(await reserved()).toEqual([])
   })
@@ -82,8 +84,34 @@ describe('moving a session', () => {
     expect((await move(id, 'user')).json.status).toBe('PENDING')
   })
 
+  it('saves the work in its lab first while CML answers, and leaves it to the lablet-controller to move it', async () => {
+    const { id, labId } = await withLab('READY', 'RUNNING')
+    const { status, json } = await move(id)
+    const { requested_at } = json.save
+    expect([status, json]).toMatchObject([
+      202,
+      {
+        ...{ status: 'RUNNING', worker_id: workerId, health: { status: 'OK' } },
+        move: { requested_at, reason: 'its CML is silent' },
+      },
+    ])
+    expect(requested_at).toBe(json.updated_at)
+    expect((await move(id)).json).toMatchObject({ code: 'session_wrong_state', reason: { code: 'move_in_progress' } })
+    expect([await isCondemned(labId), await reserved()]).toEqual([false, [id]])
+    await course.reportSession(id, { status: 'PENDING', worker_id: null })
+    expect(await course.session(id)).toMatchObject({ status: 'PENDING', move: null })
+    expect([await isCondemned(labId), await reserved()]).toEqual([true, [id]])
+  })
+
+  it('does not wait for a save that is switched off', async () => {
+    await course.define({ saves_enabled: false })
+    const { id } = await withLab('READY', 'RUNNING')
+    expect((await move(id)).json.status).toBe('PENDING')
+  })
+
   it('is refused while it moves already, and when it is over', async () => {
     const { id } = await withLab('READY')
+    await fails(id)
     await move(id)
     expect((await move(id)).json).toMatchObject({ code: 'session_wrong_state', reason: { code: 'move_in_progress' } })
     await course.send('DELETE', `lablet-sessions/${id}`, { as: 'user' })
@@ -92,6 +120,7 @@ describe('moving a session', () => {
 
   it('moves it once, however often the request is repeated', async () => {
     const { id } = await withLab('READY', 'RUNNING')
+    await fails(id)
     course.store.interrupt({ kind: 'session', write: 'replace', when: 'after', run: crash })
     expect((await move(id, 'operator', 'k')).status).toBe(503)
     const other = await course.serving()
@@ -120,6 +149,7 @@ describe('a crash while a session moves', () => {
     'at the %s, %s the write, still has the old lab deleted and its capacity released',
     async (kind, when) => {
       const { id, labId } = await withLab('READY', 'RUNNING')
+      await fails(id)
       course.store.interrupt({ kind, write: 'replace', when, run: crash })
       expect((await move(id)).status).toBe(503)
       expect((await course.session(id)).status).toBe('PENDING')

@@ -47,6 +47,7 @@ export function newSession(
     health: HEALTHY,
     restore_from,
     save: NEVER_SAVED,
+    move: null,
     state_history: [{ from: null, to: 'PENDING', at: now, because: reason('booked_by', { by }) }],
     applied_keys: [],
     fence: {},

@@ -5,7 +5,7 @@ import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
 import { sessionFor } from '../../narrow-view.ts'
-import { listPage } from '../list-documents.ts'
+import { listPage, ownedWhere } from '../list-documents.ts'
 
 export async function findSession(api: Api, id: string): Promise<LabletSession> {
   const session = await api.sessions.get(id)
@@ -31,14 +31,8 @@ export async function listSessions(
   api: Api,
   { query, actor }: Request<object, QueryOf<'listSessions'>, unknown>,
 ): Promise<AnswerOf<'listSessions'>> {
-  const { status, health, worker_id, definition, include_finished } = query
-  const owner = mayView(actor, '') ? query.owner : actor.id
-  const given = Object.entries({ status, health, worker_id, definition, owner }).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  )
-  const where = Object.fromEntries(given)
-  // A filter for another owner's sessions finds none.
-  if (query.owner !== undefined && query.owner !== owner) where.owner = ''
+  const { status, health, worker_id, definition, owner, include_finished } = query
+  const where = ownedWhere(actor, { status, health, worker_id, definition, owner })
   const isHidden = !include_finished && status === undefined
   const page = await listPage(api, api.sessions, query, {
     where,

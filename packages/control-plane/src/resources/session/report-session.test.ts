@@ -157,6 +157,16 @@ describe('capacity', () => {
     expect(await reserved()).toEqual([])
   })
 
+  it('and lab stay with a session that became READY before it could leave', async () => {
+    const { id, labId } = await withLab()
+    const asRead = await course.session(id)
+    const becomesReady = () => course.put('sessions', { ...asRead, status: 'READY' })
+    course.store.interrupt({ kind: 'session', write: 'replace', when: 'before', run: becomesReady })
+    expect((await course.reportSession(id, { status: 'PENDING', worker_id: null })).json.code).toBe('version_mismatch')
+    expect(await course.session(id)).toMatchObject({ status: 'READY', lab_record_id: labId })
+    expect(await course.lab(labId)).toMatchObject({ pending_action: null })
+  })
+
   it('of a terminated worker is free', async () => {
     const { id, labId } = await withLab()
     await course.act(workerId, 'terminate', { force: true })
@@ -170,8 +180,8 @@ describe('capacity', () => {
     const { id, labId } = await withLab()
     course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
     expect((await course.reportSession(id, { status: 'PENDING', worker_id: null })).status).toBe(503)
-    if ((await course.session(id)).status !== 'PENDING')
-      await course.reportSession(id, { status: 'PENDING', worker_id: null })
+    expect((await course.session(id)).status).toBe('PENDING')
+    await course.tend()
     expect(await course.lab(labId)).toMatchObject({ pending_action: { action: 'delete' } })
     await course.reportLab(labId, { status: 'DELETED', pending_action: null })
     await course.tend()

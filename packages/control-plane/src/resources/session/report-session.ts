@@ -4,7 +4,6 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
 import { refuseStale } from '../change-document.ts'
 import { decisionEntry } from '../journal/entries.ts'
-import { labsOf, requestLabDeletion } from '../lab/lab-cleanup.ts'
 import { raiseDocumentFence } from '../service/term-fencing.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
@@ -13,7 +12,8 @@ import { cleanUpSession } from './session-cleanup.ts'
 type ReportRequest = SessionRequest<BodyOf<'reportSession'>>
 
 /**
- * Controllers report what they observe, never what is desired. A report releases no capacity: that takes a lab that is gone.
+ * Controllers report what they observe, never what is desired. A report releases no capacity: that takes a lab that is gone. A
+ * session leaves its worker before the deletion of its lab is requested: a report that is refused must not cost the lab.
  */
 export async function reportSession(api: Api, request: ReportRequest): Promise<LabletSession> {
   const { changes, decision } = request.body
@@ -21,7 +21,6 @@ export async function reportSession(api: Api, request: ReportRequest): Promise<L
   refuseStale(before, request.ifMatch)
   raiseDocumentFence(before, request)
   refuseOthersMoves(before, changes)
-  if (changes.status === 'PENDING' && !isUp(before)) await condemnLabs(api, before)
   const reported = await changeSession(api, before.id, request, (session, now) => {
     const seen = { ...session, ...changes }
     const changed = seen.status === 'PENDING' ? { ...unplaced(session), ...changes } : seen
@@ -48,6 +47,7 @@ export const unplaced = (session: LabletSession): LabletSession => ({
   access: [],
   pipeline: null,
   conditions: [],
+  move: null,
   last_error: null,
 })
 
@@ -56,14 +56,4 @@ function refuseOthersMoves(session: LabletSession, { status, worker_id }: Report
     throw new ProblemError('illegal_transition', 'a session becomes SCHEDULED by its assignment only')
   if (worker_id === null && (status ?? session.status) !== 'PENDING')
     throw new ProblemError('illegal_transition', 'a session leaves its worker only to be placed again')
-}
-
-/** A lab with work in it is deleted only after its session has left: a crash between the two must not cost the work. */
-const isUp = ({ status }: LabletSession): boolean => status === 'READY' || status === 'RUNNING'
-
-/** Requests deletion before the session leaves: its lab must not outlive it, even when the worker is unreachable now. */
-async function condemnLabs(api: Api, session: LabletSession): Promise<void> {
-  if (session.worker_id === null) return
-  const why = `session ${session.id} left ${session.worker_id}`
-  for (const lab of await labsOf(api, session.worker_id, session.id)) await requestLabDeletion(api, lab, why)
 }

@@ -8,10 +8,14 @@ import { listAll } from '../list-documents.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession, isPlacedOn } from './change-session.ts'
 
-/** Releases reservations that a session doesn't use any more, and cleans up its unused labs. */
+/**
+ * Releases reservations that a session doesn't use any more, and cleans up its unused labs. The labs are read first: a lab that
+ * the session gets after it is read is not among them.
+ */
 export async function cleanUpSession(api: Api, id: string): Promise<void> {
+  const labs = await listAll(api.labs, { where: { session_id: id } })
   const session = await api.sessions.get(id)
-  for (const lab of await listAll(api.labs, { where: { session_id: id } })) await cleanUpLab(api, lab, session)
+  for (const lab of labs) await cleanUpLab(api, lab, session)
   for (const worker of await workersReservedBy(api, id)) await releaseReservation(api, worker, id)
 }
 

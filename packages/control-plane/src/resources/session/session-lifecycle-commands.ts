@@ -3,9 +3,10 @@ import { mayModify } from '@lcm/contract/route-spec'
 import type { BodyOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
-import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { moveRefusal } from '@lcm/domain/session/session-move-request'
-import { retryOf } from '@lcm/domain/session/session-retry-request'
+import { canServeLabs } from '@lcm/domain/session/decide-session'
+import { isFinal, type LabletSession, type SessionMove } from '@lcm/domain/session/lablet-session'
+import { canSaveFirst, movedBy, moveRefusal } from '@lcm/domain/session/session-move-request'
+import { overBecause, retryOf } from '@lcm/domain/session/session-retry-request'
 import type { Api } from '../../api-context.ts'
 import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
@@ -93,12 +94,9 @@ function leftOf(longest: number, { timeslot }: LabletSession): string {
   return left > 0 ? `it can be extended by ${left} min` : 'it lasts as long as it may already'
 }
 
-const OVER: ReadonlySet<LabletSession['status']> = new Set(['STOPPING', 'STOPPED', 'EXPIRED', 'ARCHIVED', 'TERMINATED'])
-
-export function refuseOver({ status, desired_status, timeslot }: LabletSession, now: Instant): void {
-  if (OVER.has(status)) throw new ProblemError('session_over', `it is ${status}`)
-  if (desired_status === 'TERMINATED') throw new ProblemError('session_over', 'it was canceled')
-  if (timeslot.end <= now) throw new ProblemError('session_over', `its time was over at ${timeslot.end}`)
+export function refuseOver(session: LabletSession, now: Instant): void {
+  const because = overBecause(session, now)
+  if (because !== null) throw refusedBy('session_over', because)
 }
 
 /** Returns the session to PENDING. It has no lab yet, so its capacity is released at once. */
@@ -122,24 +120,25 @@ export async function requeueSession(
 
 /**
  * Returns the session to PENDING, first in line for another worker if it had a lab. Its old lab is deleted, and its capacity stays
- * reserved until then.
+ * reserved until then. Where the work in the lab can be saved, this only requests the save, and the lablet-controller moves it after.
  */
 export async function moveSession(api: Api, request: SessionRequest<BodyOf<'moveSession'>>): Promise<LabletSession> {
   const { actor, body, params } = request
   const before = await findSession(api, params.id)
   refuseStranger(before, actor)
   const worker = before.worker_id === null ? null : await api.workers.get(before.worker_id)
+  const isSaved = canServeLabs(worker) && (await api.definitions.get(before.definition.id))?.saves_enabled === true
   const moved = await changeOwnSession(api, request, (session, now) => {
     const refusal = moveRefusal(session, now, mayModify(actor, ''))
     if (refusal !== null) throw refusedBy('session_wrong_state', refusal)
-    const worker_id = session.worker_id ?? ''
-    const name = worker?.id === worker_id ? worker.name : worker_id
-    const because = reason('session_moved_by', { by: actor.name, worker: name, worker_id, reason: body.reason ?? '' })
-    return {
-      session: { ...unplaced(session), status: 'PENDING', waiting_reason: because },
-      entries: [auditEntry(actor, 'move', now, { reason: body.reason })],
-      because,
-    }
+    const name = worker?.id === session.worker_id ? worker?.name : session.worker_id
+    const request = { requested_at: now, requested_by: actor.name }
+    const move: SessionMove = { ...request, worker: name ?? '', reason: body.reason ?? '' }
+    const entries = [auditEntry(actor, 'move', now, { reason: body.reason })]
+    if (isSaved && canSaveFirst(session))
+      return { session: { ...session, move, save: { ...session.save, ...request } }, entries }
+    const because = movedBy(session, move, null)
+    return { session: { ...unplaced(session), status: 'PENDING', waiting_reason: because }, entries, because }
   })
   await cleanUpSession(api, moved.id)
   return moved

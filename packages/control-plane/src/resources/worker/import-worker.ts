@@ -58,7 +58,7 @@ function imported(api: Api, { body, actor, fence }: ImportRequest, autoApprove: 
     license: UNSEEN_LICENSE,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
   }
-  const worker = withMachineFacts(recorded, api.config.regionFacts ?? {})
+  const worker = withMachineFacts(recorded, api.config.regionFacts)
   // A running machine costs money from its discovery on.
   return { ...worker, billing: closeCost(blank, worker, now)?.billing ?? blank.billing }
 }

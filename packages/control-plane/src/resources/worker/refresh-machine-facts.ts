@@ -11,7 +11,7 @@ import { listAllWorkers } from './queries.ts'
  * records of earlier versions take effect with the next start. What was counted before keeps its price.
  */
 export async function refreshMachineFacts(api: Api): Promise<void> {
-  const facts = api.config.regionFacts ?? {}
+  const facts = api.config.regionFacts
   const isStale = (worker: Worker) => !isDeepStrictEqual(worker, withMachineFacts(worker, facts))
   for (const worker of (await listAllWorkers(api)).filter(({ status }) => status !== 'TERMINATED').filter(isStale))
     await changeWorker(api, asSystem(worker.id), current =>

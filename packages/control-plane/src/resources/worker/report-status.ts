@@ -39,7 +39,7 @@ export async function reportStatus(api: Api, request: StatusRequest): Promise<Wo
   await prepare(api, request, settings)
   let effects: readonly Effect[] = []
   const reported = await changeWorker(api, request, (worker, now) => {
-    const report = applyReport(worker, request, { settings, now, regionFacts: api.config.regionFacts ?? {} })
+    const report = applyReport(worker, request, { settings, now, regionFacts: api.config.regionFacts })
     effects = report.effects
     return report.document
   })
@@ -52,11 +52,8 @@ async function prepare(api: Api, request: StatusRequest, settings: SettingValues
   if (request.body.changes.status !== 'TERMINATED') return
   const worker = await api.workers.get(request.params.id)
   if (worker === null || worker.version !== request.ifMatch) return
-  const { effects } = applyReport(worker, request, {
-    settings,
-    now: toInstant(api.clock.now()),
-    regionFacts: api.config.regionFacts ?? {},
-  })
+  const now = toInstant(api.clock.now())
+  const { effects } = applyReport(worker, request, { settings, now, regionFacts: api.config.regionFacts })
   await perform(api, request, effects, 'before')
 }
 
@@ -64,11 +61,7 @@ async function prepare(api: Api, request: StatusRequest, settings: SettingValues
 export function applyReport(
   worker: Worker,
   request: Pick<StatusRequest, 'body' | 'actor' | 'fence' | 'epoch'>,
-  {
-    settings,
-    now,
-    regionFacts,
-  }: { readonly settings: SettingValues; readonly now: Instant; readonly regionFacts: RegionFacts },
+  { settings, now, regionFacts }: { settings: SettingValues; now: Instant; regionFacts: RegionFacts | undefined },
 ): Report {
   const { changes, decision } = request.body
   refuseNewAttempt(worker, changes.launch)
@@ -180,7 +173,7 @@ export function openLaunchAttempt(api: Api, request: WorkerRequest<BodyOf<'openL
         `the next attempt of ${worker.name} is ${(last?.n ?? 0) + 1}, and open`,
       )
     const launching = { ...worker, launch: attempt, fence: raiseDocumentFence(worker, request) }
-    const changed = withMachineFacts(launching, api.config.regionFacts ?? {})
+    const changed = withMachineFacts(launching, api.config.regionFacts)
     return { worker: changed, entries: [decided(request, now)] }
   })
 }
