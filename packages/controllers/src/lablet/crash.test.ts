@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { LabRig } from './testing/lab-rig.ts'
-import { type Happening, story, undisturbed, upTo } from './testing/session-incident-story.ts'
-
-/** Virtual time has no wall-clock limits: a story ends by itself. */
-const NO_TIMEOUT = 0
+import {
+  dies,
+  type Happening,
+  isZombie,
+  NO_TIMEOUT,
+  story,
+  undisturbed,
+  upTo,
+} from './testing/session-incident-story.ts'
 
 /** Neither labs on the server nor reservations of the worker are left. */
 async function expectNothingLeft(rig: LabRig): Promise<void> {
@@ -11,15 +16,6 @@ async function expectNothingLeft(rig: LabRig): Promise<void> {
   expect(await rig.worker()).toMatchObject({ reservations: {}, ports: {} })
 }
 
-const dies: Happening = async (rig, _, controller) => {
-  rig.coordination.faults.crash(controller)
-  return 'dies'
-}
-/** Another instance leads at once, and this one does not notice for a while. */
-const isZombie: Happening = async rig => {
-  rig.coordination.faults.loseLease('lablet-controller', { noticedAfterMs: 60_000 })
-  return 'goes on'
-}
 const isCanceled: Happening = async (rig, id) => {
   await rig.cancel(id)
   return 'goes on'

@@ -224,19 +224,28 @@ it('a session whose worker is TERMINATED waits for the scheduler, and ends with 
   expect(['ARCHIVED', 'TERMINATED']).toContain((await session()).status)
 })
 
-it('a lab that came up without a node after a restart is shown as incomplete, until a retry finds it complete', async () => {
+it('a lab that came up without nodes after a restart is incomplete until they have booted, without a request', async () => {
   rig.faults({ boot_time_factor: 200 })
   const slot = { ...(await session()).timeslot, end: toInstant(rig.clock.now() + 240 * MINUTE_MS) }
   await rig.change('ls-1', { timeslot: slot })
   await machineRestarts()
   while ((await session()).pipeline?.steps.converged?.status !== 'failed') await rig.clock.advance(MINUTE_MS)
   await rig.clock.advance(MINUTE_MS)
-  const health = { status: 'DEGRADED', reason: { code: 'lab_incomplete' } }
+  const error = 'after 30 min: nodes have not booted: R1 (STARTED), R2 (STARTED)'
+  const health = { status: 'DEGRADED', reason: { code: 'lab_incomplete', params: { error } } }
   expect(await session()).toMatchObject({ status: 'RUNNING', health })
-  await rig.clock.advance(60 * MINUTE_MS)
-  await rig.plane.others().call('retrySession', { params: { id: 'ls-1' }, body: {} })
-  await rig.clock.advance(MINUTE_MS)
-  expect(await session()).toMatchObject({ status: 'RUNNING', health: { status: 'OK' } })
+  const { version } = await session()
+  await rig.clock.advance(10 * MINUTE_MS)
+  expect((await session()).version).toBeLessThan(version + 5)
+  await rig.clock.advance(50 * MINUTE_MS)
+  const up = { status: 'RUNNING', health: { status: 'OK' }, pipeline: { attempt: 2 } }
+  expect(await session()).toMatchObject(up)
+  expect([(await lab())?.state, starts]).toEqual(['STARTED', 2])
+  await rig.clock.advance(10 * MINUTE_MS)
+  expect(await session()).toMatchObject(up)
+  await rig.labs.stop(rig.login(), await labId(), never)
+  await rig.clock.advance(2 * MINUTE_MS)
+  expect(await session()).toMatchObject({ health: { status: 'DEGRADED', reason: { code: 'lab_stopped_on_cml' } } })
 })
 
 it('restarts of the machine while a lab comes up are no failed attempts', async () => {

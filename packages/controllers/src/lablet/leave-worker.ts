@@ -1,12 +1,16 @@
 import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
+import { isUp } from '@lcm/domain/session/lablet-session'
 import { fencedWrite } from '../kit/fenced-write.ts'
 import { reportLab } from './api-calls.ts'
 import { recordOf, type SessionObservation } from './observe.ts'
 import type { SessionReconcile } from './report.ts'
 
-/** Releases the capacity or schedules the deletion of the lab before a session leaves its worker. Returns the new version. */
+/**
+ * Releases the capacity or schedules the deletion of the lab before a session leaves its worker. Returns the new version. A lab with
+ * work in it is deleted by the API, only after its session has left.
+ */
 export async function leaveWorker(
   context: SessionReconcile,
   { worker }: SessionObservation,
@@ -15,7 +19,7 @@ export async function leaveWorker(
   const { session } = context
   const isLeft = changes.worker_id === null
   const endsWithoutLab = changes.status === 'TERMINATED' && session.status !== 'STOPPED'
-  if (session.worker_id === null || !(isLeft || endsWithoutLab)) return session.version
+  if (session.worker_id === null || isUp(session.status) || !(isLeft || endsWithoutLab)) return session.version
   const mayHaveLab = isLeft && worker !== null && worker.status !== 'TERMINATED'
   if (!mayHaveLab)
     return releaseCapacity(context, isLeft ? 'the worker is gone' : 'the session ended before it had a lab')

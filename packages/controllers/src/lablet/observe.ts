@@ -1,14 +1,20 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
-import { canServeLabs, type SessionDecision, type SessionFacts } from '@lcm/domain/session/decide-session'
-import { isEndUnserved, type LabletSession } from '@lcm/domain/session/lablet-session'
+import {
+  canServeLabs,
+  incompleteStart,
+  type SessionDecision,
+  type SessionFacts,
+} from '@lcm/domain/session/decide-session'
+import { isEndUnserved, isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { recordedEndpoint } from '@lcm/domain/worker/cml-endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { fetchLab, fetchWorker, labsOnRecord } from './api-calls.ts'
 import type { LabletDependencies } from './dependencies.ts'
 import type { FencedLabs } from './labs/fenced-labs.ts'
 import { isIdleState } from './labs/lab-teardown.ts'
+import { missingNodes, namesOf } from './labs/missing-nodes.ts'
 import type { SessionReconcile } from './report.ts'
 
 export interface SessionObservation extends SessionFacts {
@@ -41,22 +47,38 @@ export async function recordOf({ client, session, signal }: SessionReconcile): P
 const isGoneStatus = ({ status }: LabRecord): boolean => status === 'DELETED' || status === 'ORPHANED'
 
 /** The lab that the session names, also when a scan has missed it since. */
-export const namedLab = async ({ client, session, signal }: SessionReconcile): Promise<LabRecord | null> =>
+export const namedLab = async ({
+  client,
+  session,
+  signal,
+}: Pick<SessionReconcile, 'client' | 'session' | 'signal'>): Promise<LabRecord | null> =>
   session.lab_record_id === null ? null : fetchLab(client, session.lab_record_id, signal)
 
-export type LabObservation = Pick<SessionObservation, 'isLabGone' | 'isLabStopped' | 'labState' | 'labUnseen'>
+export type LabObservation = Pick<
+  SessionObservation,
+  'isLabGone' | 'isLabStopped' | 'notBooted' | 'labState' | 'labUnseen'
+>
 /** Nothing is known of the lab. */
 export const NOT_OBSERVED: LabObservation = {
   isLabGone: false,
   isLabStopped: false,
+  notBooted: null,
   labState: null,
   labUnseen: null,
 }
 
 /** The lab of a session that is up, as CML reports it. A lab is gone only when a complete list lacks it too. */
-export async function observeLab(lab_id: string, cmlLabs: FencedLabs): Promise<LabObservation> {
+export async function observeLab(
+  lab_id: string,
+  cmlLabs: FencedLabs,
+  { isIncomplete }: { isIncomplete: boolean },
+): Promise<LabObservation> {
   const lab = await cmlLabs.get(lab_id)
-  if (lab !== null) return { ...NOT_OBSERVED, labState: lab.state, isLabStopped: isIdleState(lab.state) }
+  if (lab !== null) {
+    const isLabStopped = isIdleState(lab.state)
+    const notBooted = isIncomplete && !isLabStopped ? namesOf(missingNodes(await cmlLabs.nodes(lab_id))) : null
+    return { ...NOT_OBSERVED, labState: lab.state, isLabStopped, notBooted }
+  }
   const isLabGone = !(await cmlLabs.list()).some(each => each.lab_id === lab_id)
   return { ...NOT_OBSERVED, isLabGone }
 }
@@ -67,9 +89,8 @@ export function accessAtWorker(
   worker: Worker | null,
 ): LabletSession['access'] | null {
   const host = hostOf(worker)
-  const isUp = status === 'READY' || status === 'RUNNING'
-  if (!isUp || host === null || access.every(door => door.host === host)) return null
-  return access.map(door => ({ ...door, host }))
+  if (!isUp(status) || host === null || access.every(line => line.host === host)) return null
+  return access.map(line => ({ ...line, host }))
 }
 
 /** The own address of a worker; null while it has none. */
@@ -86,21 +107,22 @@ export async function observe(
 ): Promise<SessionObservation> {
   const { session } = context
   const { unseenLabs } = parts.memory.current()
-  const isUp =
-    (session.status === 'READY' || session.status === 'RUNNING') &&
-    !isEndUnserved(session.status, session.desired_status)
+  const isInUse = isUp(session.status) && !isEndUnserved(session.status, session.desired_status)
   const lead = session.status === 'SCHEDULED' ? await leadOf(parts, context, worker) : 0
-  const record = isUp && canServeLabs(worker) ? await namedLab(context) : null
+  const record = isInUse && canServeLabs(worker) ? await namedLab(context) : null
   const labId = record?.lab_id ?? null
-  const asked = labId === null || cmlLabs === null ? null : await unlessUnknown(parts, observeLab(labId, cmlLabs))
-  if (asked === null || asked.labState !== null) unseenLabs.forget(session.id)
-  const lab = asked === null || asked.labState !== null ? asked : unseen(parts, session.id, asked)
+  const isIncomplete = incompleteStart(session, parts.clock.now()) !== null
+  const asked =
+    labId === null || cmlLabs === null ? null : await unlessUnknown(parts, observeLab(labId, cmlLabs, { isIncomplete }))
+  const isShown = asked === null || asked.labState !== null
+  if (isShown) unseenLabs.forget(session.id)
+  const lab = isShown ? asked : unseen(parts, session.id, asked)
   return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...(lab ?? NOT_OBSERVED) }
 }
 
 const UNSEEN_AFTER_MS = 20_000
 /** A CML that has just started may not list its labs yet. */
-const GONE_AFTER_MS = 60_000
+export const GONE_AFTER_MS = 60_000
 
 /** One lost answer proves nothing, and one list without the lab does not end its session. */
 function unseen({ memory, clock }: LabletDependencies, id: string, lab: LabObservation): LabObservation {

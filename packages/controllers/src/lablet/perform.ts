@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import { labUnavailable, type SessionChanges } from '@lcm/domain/session/decide-session'
 import { upConditions } from '@lcm/domain/session/lab-stop-cause'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import type { LabletDependencies } from './dependencies.ts'
@@ -48,7 +48,7 @@ async function writeObservation(
   { labState, isLabStopped, labUnseen, worker, nowMs }: SessionObservation,
 ): Promise<void> {
   const { status } = context.session
-  if (status !== 'READY' && status !== 'RUNNING') return
+  if (!isUp(status)) return
   const unavailable = labUnavailable(worker) ?? (labUnseen === 'known' ? labUnknown(worker) : null)
   const lab = { state: labState, isStopped: isLabStopped, worker, unavailable }
   const conditions = upConditions(context.session, lab, toInstant(nowMs))

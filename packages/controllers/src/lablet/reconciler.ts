@@ -6,6 +6,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { decideSave, type SaveDecision } from '@lcm/domain/save/decide-save'
 import { decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
 import { isEndUnserved, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { moveStep } from '@lcm/domain/session/session-move-request'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   gone,
@@ -107,9 +108,15 @@ async function saveIfDue(
   const { saves_enabled: isEnabled } = await parts.definitions.get(session.definition.id, signal)
   const decision = decideSave(session, { isEnabled, intervalMinutes, isLabUp: labState === LAB_UP, nowMs })
   if (decision.kind === 'save')
-    parts.saves.request({ session, worker, cause: decision.cause, epoch, leadership, endsAtMs: null })
+    parts.saves.request({ session, worker, cause: decision.cause, epoch, leadership, endsAtMs: endOf(parts, session) })
   return decision
 }
+/** A move waits for the save only so long. */
+function endOf({ clock }: LabletDependencies, session: LabletSession): number | null {
+  const step = moveStep(session, true, clock.now())
+  return step?.kind === 'save' ? clock.monotonic() + step.leftMs : null
+}
+
 /** The state of a lab in CML whose nodes run or start. */
 const LAB_UP = 'STARTED'
 
@@ -142,25 +149,25 @@ function forget({ decisions, memory }: LabletDependencies, { id, status }: Lable
 const WORKER_KEYS = CHANGE_KEYS.workers
 
 /**
- * Reconciles the sessions of a worker as soon as it stops or starts serving. The poll finds what this misses.
+ * Reconciles the sessions of a worker as soon as it stops or starts serving, or was restarted. The poll finds what this misses.
  */
 export function workerWatch<R>({ client, changeKeys }: { client: Client; changeKeys: ChangeKeys }): Trigger<R> {
-  const serving = new Map<string, string | undefined>()
+  const seen = new Map<string, string>()
   const watched = watch<ChangeHint>({
     name: 'worker-watch',
     source: changeKeys.source(WORKER_KEYS),
     parseKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
-    wakes({ id, status, service_status }) {
-      const before = serving.get(id)
-      serving.set(id, service_status)
-      return status !== 'RUNNING' || service_status !== 'AVAILABLE' || (before !== undefined && before !== 'AVAILABLE')
+    wakes({ id, status, service_status, restarted_at }) {
+      const [before, now] = [seen.get(id), `${service_status} ${restarted_at}`]
+      seen.set(id, now)
+      return status !== 'RUNNING' || service_status !== 'AVAILABLE' || (before !== undefined && before !== now)
     },
   })
   return {
     ...watched,
     run(context) {
       const add = (id: string) => void addSessionsOf(client, id, context)
-      serving.clear()
+      seen.clear()
       return watched.run({ ...context, add, forget: () => undefined })
     },
   }

@@ -1,3 +1,4 @@
+import { afterOutage } from '@lcm/cloud-sim/cml/labs/lab-element-states'
 import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
@@ -24,6 +25,24 @@ it('sessions are reconciled at once when their worker stops running, and soon af
   })
   await rig.clock.advance(5_000)
   expect(new Set((await session()).access.map(({ host }) => host))).toEqual(new Set(['192.0.2.9']))
+})
+
+it('sessions are reconciled at once when a restart is found that their CML has recovered from', async () => {
+  const rig = await labRig()
+  aController(rig, 'one')
+  await rig.book('ls-1')
+  await rig.clock.advance(3 * MINUTE_MS)
+  rig.model.cml.act(rig.instanceId, ({ labs }) => ({
+    status: 204,
+    change: { labs: labs.map(each => afterOutage(each, rig.clock.now())) },
+  }))
+  await rig.clock.advance(2 * MINUTE_MS)
+  const { cml } = await rig.worker()
+  const up_until = toInstant(rig.clock.now() - 2 * MINUTE_MS)
+  await rig.changeWorker({ cml: { ...cml, up_until, restarted_at: toInstant(rig.clock.now()) } })
+  await rig.clock.advance(5_000)
+  expect(await rig.session()).toMatchObject({ status: 'RUNNING', pipeline: { attempt: 2 } })
+  expect(await rig.labsThere()).toMatchObject([{ state: 'STARTED' }])
 })
 
 it('a worker that is unreadable is left to the poll', async () => {

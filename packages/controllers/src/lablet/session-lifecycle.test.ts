@@ -54,6 +54,40 @@ describe('the timeline of a session', () => {
     expect([(await session()).status, (await session()).version]).toEqual(['RUNNING', before])
   })
 
+  it('its lab is deleted at its end although the last scan missed it', async () => {
+    rig = await labRig({ timeslotMs: 25 * MINUTE_MS })
+    aController(rig, 'one')
+    await rig.book('ls-1')
+    await rig.clock.advance(24 * MINUTE_MS)
+    const [lab] = await rig.records()
+    await rig.plane.edit('labs', lab?.id ?? '', { status: 'ORPHANED' })
+    await rig.clock.advance(3 * MINUTE_MS)
+    expect((await session()).status).toBe('ARCHIVED')
+    expect(await rig.labsThere()).toEqual([])
+    expect((await rig.records()).map(({ status }) => status)).toEqual(['DELETED'])
+  })
+
+  it('its lab is deleted at its end although CML shows no labs just then', async () => {
+    let isHidden = false
+    withLabs({
+      list: async (...args) => (isHidden ? [] : rig.labs.list(...args)),
+      async get(...args) {
+        if (isHidden) throw new CloudError('not_found', { code: 'HTTP404', action: 'GET', message: 'Lab not found' })
+        return rig.labs.get(...args)
+      },
+    })
+    await rig.book('ls-1')
+    await rig.clock.advance(30 * MINUTE_MS - 10_000)
+    isHidden = true
+    await rig.clock.advance(40_000)
+    expect(Object.keys((await rig.worker()).reservations)).toEqual(['ls-1'])
+    isHidden = false
+    await rig.clock.advance(3 * MINUTE_MS)
+    expect((await session()).status).toBe('ARCHIVED')
+    expect(await rig.labsThere()).toEqual([])
+    expect((await rig.worker()).reservations).toEqual({})
+  })
+
   it('ends at once and releases its capacity when it is canceled before it has a lab', async () => {
     aController(rig, 'one')
     await rig.book('ls-1', 30 * MINUTE_MS)

@@ -1,10 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { describe, expect, it } from 'vitest'
 import { type LabRig, MINUTE_MS } from './testing/lab-rig.ts'
-import { type Happening, story, undisturbed } from './testing/session-incident-story.ts'
-
-/** Virtual time has no wall-clock limits: a story ends by itself. */
-const NO_TIMEOUT = 0
+import { type Happening, NO_TIMEOUT, story, undisturbed } from './testing/session-incident-story.ts'
 
 const becomes = (rig: LabRig, status: 'RUNNING' | 'STOPPED' | 'TERMINATED') =>
   rig.changeWorker({

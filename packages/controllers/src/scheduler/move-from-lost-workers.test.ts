@@ -5,7 +5,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { aLabRecord } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
-import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
+import { anotherWorker, aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -23,7 +23,6 @@ const holding = (more: Partial<Worker> = {}, ...ids: readonly string[]): Worker 
     aServingWorker({ entered_status_at: atMinutes(0), ...more }),
   )
 const stopped: Partial<Worker> = { status: 'STOPPED', service_status: 'UNAVAILABLE' }
-const another = (more: Partial<Worker> = {}): Worker => aServingWorker({ id: 'w-2', name: 'metal-2', ...more })
 const silent: Partial<Worker> = {
   service_status: 'UNAVAILABLE',
   conditions: [{ type: 'CmlReady', status: false, reason: textReason(''), since: atMinutes(-60) }],
@@ -52,7 +51,7 @@ const placeOf = async (id = 's-1') => {
 describe('a session in use whose worker is TERMINATED', () => {
   it('moves at once, without anything of its old placement', async () => {
     await rig.plane.put('labs', aLabRecord({ session_id: 's-1' }))
-    await rig.putWorker(holding({}, 's-1'), another())
+    await rig.putWorker(holding({}, 's-1'), anotherWorker())
     await rig.put(running({ restore_from: 'sv-1' }))
     const scheduler = rig.begin()
     await rig.runFor(5 * SECOND_MS)
@@ -74,7 +73,7 @@ describe('a session in use whose worker is TERMINATED', () => {
   })
 
   it('waits first in line while no worker has capacity', async () => {
-    await rig.putWorker(holding({ status: 'TERMINATED' }, 's-1'), another({ cordoned: true }))
+    await rig.putWorker(holding({ status: 'TERMINATED' }, 's-1'), anotherWorker({ cordoned: true }))
     await rig.put(running(), aSession({ id: 's-2', timeslot: { start: atMinutes(-30), end: atMinutes(60) } }))
     rig.begin()
     await rig.runFor(5 * SECOND_MS)
@@ -83,7 +82,9 @@ describe('a session in use whose worker is TERMINATED', () => {
       waiting_reason: { code: 'moved_session_waits', params: { cause: { code: 'no_capacity' } } },
       health: { status: 'DOWN', reason: { code: 'moved_session_waits' } },
     })
-    await rig.putWorker(another({ capacity: { ...another().capacity, declared: { ...NEEDS, max_nodes: 5 } } }))
+    await rig.putWorker(
+      anotherWorker({ capacity: { ...anotherWorker().capacity, declared: { ...NEEDS, max_nodes: 5 } } }),
+    )
     await rig.runFor(SECOND_MS)
     expect([await placeOf(), await placeOf('s-2')]).toEqual([
       ['SCHEDULED', 'w-2'],
@@ -114,7 +115,7 @@ describe('a session in use whose worker is TERMINATED', () => {
     for (const route of ['reportSession', 'assignSession'] as const) {
       rig = await schedulerRig()
       await rig.plane.set({ scale_up_enabled: false })
-      await rig.putWorker(holding({ status: 'TERMINATED' }, 's-1'), another())
+      await rig.putWorker(holding({ status: 'TERMINATED' }, 's-1'), anotherWorker())
       await rig.put(running())
       rig.plane.fail({ route, effect, times: 1 })
       rig.begin()
@@ -127,7 +128,7 @@ describe('a session in use whose worker is TERMINATED', () => {
   })
 
   it('is moved on by the next leader after a crash between the two writes', async () => {
-    await rig.putWorker(holding({ status: 'TERMINATED' }, 's-1'), another())
+    await rig.putWorker(holding({ status: 'TERMINATED' }, 's-1'), anotherWorker())
     await rig.put(running())
     rig.plane.fail({ route: 'assignSession', effect: 'unreachable' })
     rig.begin()
@@ -143,7 +144,7 @@ describe('a session in use whose worker is TERMINATED', () => {
 
 describe('a session in use whose worker has been STOPPED for ten minutes', () => {
   it('moves to a worker with capacity, and not before', async () => {
-    await rig.putWorker(holding(stopped, 's-1'), another())
+    await rig.putWorker(holding(stopped, 's-1'), anotherWorker())
     await rig.put(running())
     rig.begin()
     await rig.runFor(9 * MINUTE_MS)
@@ -160,16 +161,16 @@ describe('a session in use whose worker has been STOPPED for ten minutes', () =>
     rig.begin()
     await rig.runFor(60 * MINUTE_MS)
     expect(names()).toEqual([])
-    await rig.putWorker(another())
+    await rig.putWorker(anotherWorker())
     await rig.runFor(MINUTE_MS)
     expect(await placeOf()).toEqual(['SCHEDULED', 'w-2'])
   })
 
   it('moves only as far as the capacity goes: the rest of a class stays where it may come back', async () => {
     const ids = ['s-1', 's-2', 's-3']
-    await rig.putWorker(holding(stopped, ...ids), another({ reservations: {} }))
+    await rig.putWorker(holding(stopped, ...ids), anotherWorker({ reservations: {} }))
     const small = { cpu_cores: 8, memory_gb: 16, storage_gb: 20, max_nodes: 10 }
-    await rig.putWorker(another({ capacity: { ...another().capacity, declared: small } }))
+    await rig.putWorker(anotherWorker({ capacity: { ...anotherWorker().capacity, declared: small } }))
     await rig.put(...ids.map(id => running({ id })))
     rig.begin()
     await rig.runFor(12 * MINUTE_MS)
@@ -182,7 +183,7 @@ describe('a session in use whose worker has been STOPPED for ten minutes', () =>
 
   it('keeps its old capacity reserved until its lab is seen gone', async () => {
     await rig.plane.put('labs', aLabRecord({ session_id: 's-1', status: 'BOOTED' }))
-    await rig.putWorker(holding(stopped, 's-1'), another())
+    await rig.putWorker(holding(stopped, 's-1'), anotherWorker())
     await rig.put(running())
     rig.begin()
     await rig.runFor(12 * MINUTE_MS)
@@ -194,7 +195,7 @@ describe('a session in use whose worker has been STOPPED for ten minutes', () =>
 
 describe('a session whose machine runs with a silent CML', () => {
   it.each(['RUNNING', 'DRAINING', 'TERMINATING', 'UNKNOWN'] as const)('stays in use on a %s worker', async status => {
-    await rig.putWorker(holding({ ...silent, status, entered_status_at: atMinutes(-60) }, 's-1'), another())
+    await rig.putWorker(holding({ ...silent, status, entered_status_at: atMinutes(-60) }, 's-1'), anotherWorker())
     await rig.put(running())
     rig.begin()
     await rig.runFor(60 * MINUTE_MS)
@@ -202,7 +203,7 @@ describe('a session whose machine runs with a silent CML', () => {
   })
 
   it('moves before its timeslot', async () => {
-    await rig.putWorker(holding(silent, 's-1'), another())
+    await rig.putWorker(holding(silent, 's-1'), anotherWorker())
     const timeslot = { start: atMinutes(15), end: atMinutes(75) }
     const state_history = [
       { from: 'INSTANTIATING' as const, to: 'READY' as const, at: atMinutes(-9), because: textReason('') },

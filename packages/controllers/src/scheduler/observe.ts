@@ -2,7 +2,7 @@ import { type Client, unlessMissing } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { readSettings } from '../kit/settings-cache.ts'
@@ -27,9 +27,8 @@ const ASKED_ONE_BY_ONE_MAX = 25
 
 /** The scheduler handles sessions that have no lab yet. */
 export const isSchedulable = ({ status }: LabletSession): boolean => status === 'PENDING' || status === 'SCHEDULED'
-/** It moves those whose worker is lost. */
-const isMovable = ({ status }: LabletSession): boolean => status === 'READY' || status === 'RUNNING'
-const isConcern = (session: LabletSession): boolean => isSchedulable(session) || isMovable(session)
+/** It moves those that are up and whose worker is lost. */
+const isConcern = (session: LabletSession): boolean => isSchedulable(session) || isUp(session.status)
 
 /** Rejects rather than return a part. Null when no session is waiting or placed. */
 export async function readDemand(client: Client, signal: AbortSignal): Promise<Demand | null> {

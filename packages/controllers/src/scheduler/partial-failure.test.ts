@@ -3,7 +3,7 @@ import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
-import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
+import { anotherWorker, aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -16,12 +16,11 @@ beforeEach(async () => {
 })
 
 const withReservationFor = (id: string, worker: Worker): Worker => withReservation(worker, id, NEEDS, atMinutes(0))
-const another = (more: Partial<Worker> = {}) => aServingWorker({ id: 'w-2', name: 'metal-2', ...more })
 
 describe('an assignment that is half done', () => {
   it('is finished on the worker with the reservation, although another one would be preferred', async () => {
     await rig.putWorker(
-      withReservationFor('s-7', withReservationFor('s-8', another())),
+      withReservationFor('s-7', withReservationFor('s-8', anotherWorker())),
       withReservationFor('s-1', aServingWorker()),
     )
     await rig.put(aSession())
@@ -32,7 +31,7 @@ describe('an assignment that is half done', () => {
   })
 
   it('is finished after the API died in the middle of it', async () => {
-    await rig.putWorker(aServingWorker(), another())
+    await rig.putWorker(aServingWorker(), anotherWorker())
     await rig.put(aSession())
     let isFirst = true
     rig.plane.beforeRequest(async ({ route }) => {
@@ -48,7 +47,7 @@ describe('an assignment that is half done', () => {
   })
 
   it('is dropped when the worker accepts no sessions any more, and the session is placed elsewhere', async () => {
-    await rig.putWorker(withReservationFor('s-1', aServingWorker({ cordoned: true })), another())
+    await rig.putWorker(withReservationFor('s-1', aServingWorker({ cordoned: true })), anotherWorker())
     await rig.put(aSession())
     rig.begin()
     await rig.runFor(5 * SECOND_MS)

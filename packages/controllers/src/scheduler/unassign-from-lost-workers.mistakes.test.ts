@@ -4,7 +4,7 @@ import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
-import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
+import { anotherWorker, aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
 
 const MINUTE_MS = 60_000
 
@@ -13,7 +13,7 @@ let rig: SchedulerRig
 beforeEach(async () => {
   rig = await schedulerRig()
   await rig.plane.set({ scale_up_enabled: false })
-  await rig.putWorker(aServingWorker({ id: 'w-2', name: 'metal-2' }))
+  await rig.putWorker(anotherWorker())
 })
 
 async function putOn(worker: Partial<Worker>, session: Partial<LabletSession> = {}): Promise<void> {

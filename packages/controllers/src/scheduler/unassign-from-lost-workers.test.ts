@@ -5,7 +5,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { aLabRecord } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
-import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
+import { anotherWorker, aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
@@ -29,12 +29,11 @@ const placed = (more: Partial<LabletSession> = {}): LabletSession =>
     state_history: [{ from: 'PENDING', to: 'SCHEDULED', at: atMinutes(-5), because: textReason('') }],
     ...more,
   })
-const another = (more: Partial<Worker> = {}) => aServingWorker({ id: 'w-2', name: 'metal-2', ...more })
 const names = () => rig.writes().map(({ route }) => route)
 
 describe('a session whose worker is lost', () => {
   it('because it is TERMINATED releases its capacity and is placed again in one cycle', async () => {
-    await rig.putWorker(holding(atMinutes(-5)), another())
+    await rig.putWorker(holding(atMinutes(-5)), anotherWorker())
     await rig.put(placed())
     const scheduler = rig.begin()
     await rig.runFor(5 * SECOND_MS)
@@ -66,7 +65,7 @@ describe('a session whose worker is lost', () => {
       { code: 'worker_desired_status', params: { worker: 'metal-1', desired_status: 'STOPPED' } },
     ],
   ])('because %s is placed again before the worker has ended', async (_, more, waiting_reason) => {
-    await rig.putWorker(holding(atMinutes(-5)), another())
+    await rig.putWorker(holding(atMinutes(-5)), anotherWorker())
     await rig.put(placed())
     rig.begin()
     await rig.runFor(5 * SECOND_MS)
@@ -80,7 +79,7 @@ describe('a session whose worker is lost', () => {
   })
 
   it('because its record is gone is placed again', async () => {
-    await rig.putWorker(another())
+    await rig.putWorker(anotherWorker())
     await rig.put(placed())
     rig.begin()
     await rig.runFor(5 * SECOND_MS)
@@ -88,7 +87,7 @@ describe('a session whose worker is lost', () => {
   })
 
   it('is placed again when the response to the first write was lost', async () => {
-    await rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }), another())
+    await rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }), anotherWorker())
     await rig.put(placed())
     rig.plane.fail({ route: 'reportSession', effect: 'lost_response', times: 1 })
     rig.begin()
@@ -97,7 +96,7 @@ describe('a session whose worker is lost', () => {
   })
 
   it('because it has been STOPPED for two minutes is placed elsewhere, and not before', async () => {
-    await rig.putWorker(holding(atMinutes(-5), { status: 'STOPPED', entered_status_at: atMinutes(0) }), another())
+    await rig.putWorker(holding(atMinutes(-5), { status: 'STOPPED', entered_status_at: atMinutes(0) }), anotherWorker())
     await rig.put(placed())
     rig.begin()
     await rig.runFor(1.5 * MINUTE_MS)
@@ -152,7 +151,7 @@ describe('capacity that the lab of an unassigned session may still use', () => {
 
   it('stays reserved when the session is placed on another worker', async () => {
     await rig.plane.put('labs', aLabRecord({ session_id: 's-1' }))
-    await rig.putWorker(holding(atMinutes(-30), { status: 'STOPPED' }), another())
+    await rig.putWorker(holding(atMinutes(-30), { status: 'STOPPED' }), anotherWorker())
     await rig.put(leftIt)
     rig.begin()
     await rig.runFor(SECOND_MS)

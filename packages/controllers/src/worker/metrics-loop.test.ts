@@ -63,7 +63,9 @@ const serving = (): CmlSystem => ({ ...fleet.cml, stats: async () => STATS })
 function begin(more: Partial<MetricsLoopParts> = {}): Promise<void> {
   const { clock, client, logins } = fleet
   const shared = { client, clock, logins, logger: log, counters: counting, intervalMs: INTERVAL_MS }
-  const lostLabs: MetricsLoopParts['lostLabs'] = { saw: async ({ id }, _, nodes) => void seenNodes.push([id, nodes]) }
+  const lostLabs: MetricsLoopParts['lostLabs'] = {
+    saw: async ({ id }, _, nodes) => seenNodes.push([id, nodes]) > 0,
+  }
   const onMeasured = (of: Worker) => void measured.push(of.id)
   return metricsLoop({ ...shared, metrics: measuring, cml: serving(), lostLabs, onMeasured, ...more }).run(stop.signal)
 }
@@ -145,6 +147,13 @@ describe('a sample', () => {
     expect(sample?.body).toMatchObject({ nodes_count: 12, system_health: null })
   })
 
+  it('has the values of CML although the check for lost labs failed, but not the unjudged number of nodes', async () => {
+    const saw = () => Promise.reject(new Error('the API does not answer'))
+    const [sample] = await oneCycle({ lostLabs: { saw } })
+    expect(sample?.body).toMatchObject({ nodes_count: null, system_health: expect.anything() })
+    expect(log.messages('warn')).toEqual(['could not check for lost labs'])
+  })
+
   it('never reports a missing value as zero', async () => {
     const down = { metrics: { latest: failing('throttled') }, cml: { ...fleet.cml, stats: failing('transient') } }
     const [sample] = await oneCycle(down)
@@ -178,11 +187,17 @@ describe('workers', () => {
     await fleet.plane.put(
       'workers',
       { ...worker, status: 'STARTING' },
-      { ...worker, id: 'w-2', ec2_instance_id: 'i-2', status: 'DRAINING' },
+      { ...worker, id: 'w-2', ec2_instance_id: 'i-2', status: 'STOPPED' },
     )
     expect(await oneCycle()).toEqual([])
     expect([asked, seenNodes]).toEqual([[], []])
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)
+  })
+
+  it('that drain are measured too: their labs still run, and may stop in a restart', async () => {
+    await fleet.plane.put('workers', { ...worker, status: 'DRAINING' })
+    expect(await oneCycle()).toMatchObject([{ id: 'w-1', body: { nodes_count: 12 } }])
+    expect(seenNodes).toEqual([['w-1', 12]])
   })
 
   it('without an address or a machine lack that source only', async () => {

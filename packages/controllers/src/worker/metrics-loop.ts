@@ -1,5 +1,6 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
@@ -39,7 +40,7 @@ export interface MetricsLoop extends HostedService {
   measureNow(worker: Worker, signal: AbortSignal): Promise<void>
 }
 
-/** Measures every running worker by CloudWatch and by its CML. The sources fail independently of each other. */
+/** Measures every worker whose labs may run, by CloudWatch and by its CML. The sources fail independently of each other. */
 export function metricsLoop(given: MetricsLoopParts): MetricsLoop {
   const parts = { ...given, metrics: emptyIfSilent(given) }
   const { clock, logger, intervalMs } = parts
@@ -62,7 +63,11 @@ export function metricsLoop(given: MetricsLoopParts): MetricsLoop {
 }
 
 const collectAll = async (parts: MetricsLoopParts, signal: AbortSignal): Promise<void> =>
-  measure(parts, await runningWorkers(parts.client, signal), signal)
+  measure(
+    parts,
+    [...(await workersIn(parts, 'RUNNING', signal)), ...(await workersIn(parts, 'DRAINING', signal))],
+    signal,
+  )
 
 /** A region that does not answer has no readings. Its failure is logged once per outage. */
 function emptyIfSilent({ metrics, logger }: MetricsLoopParts): MachineMetrics {
@@ -93,8 +98,12 @@ async function measure(parts: MetricsLoopParts, workers: readonly Worker[], sign
   })
 }
 
-const runningWorkers = async (client: Client, signal: AbortSignal): Promise<readonly Worker[]> =>
-  (await readList(page => client.call('listWorkers', { query: { ...page, status: 'RUNNING' }, signal }))).items
+const workersIn = async (
+  { client }: MetricsLoopParts,
+  status: Worker['status'],
+  signal: AbortSignal,
+): Promise<readonly Worker[]> =>
+  (await readList(page => client.call('listWorkers', { query: { ...page, status }, signal }))).items
 
 type Readings = ReadonlyMap<string, MachineReading>
 
@@ -145,8 +154,11 @@ async function askInside(
   try {
     const login = await parts.logins.resolve(worker, url, signal)
     const [stats, health] = await Promise.all([parts.cml.stats(login, signal), healthOf(parts.cml, login, signal)])
-    await parts.lostLabs.saw(worker, login, stats.running_nodes, signal)
-    return { stats, health }
+    const isJudged = await parts.lostLabs.saw(worker, login, stats.running_nodes, signal).catch((err: unknown) => {
+      if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'could not check for lost labs')
+      return false
+    })
+    return { stats: isJudged ? stats : { ...stats, running_nodes: null }, health }
   } catch (error) {
     if (!(error instanceof CloudError) && !signal.aborted)
       parts.logger.warn({ err: error, worker: worker.id }, 'could not read CML')
@@ -154,11 +166,8 @@ async function askInside(
   }
 }
 
-const healthOf = (
-  cml: CmlSystem,
-  login: Parameters<CmlSystem['health']>[0],
-  signal: AbortSignal,
-): Promise<CmlHealth | null> => cml.health(login, signal).catch(() => null)
+const healthOf = (cml: CmlSystem, login: CmlLogin, signal: AbortSignal): Promise<CmlHealth | null> =>
+  cml.health(login, signal).catch(() => null)
 
 const percentOf = (share: number | null | undefined): number | null => (share == null ? null : share * 100)
 

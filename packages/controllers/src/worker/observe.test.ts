@@ -343,6 +343,8 @@ describe('reading the license and node definitions of CML', () => {
   let fleet: SimulatedFleet
   let worker: Worker
   let survey: CmlProbe | null
+  let memory: WorkerMemory
+  let isDue: boolean
 
   const inside = async (more: Partial<Worker> = {}) => {
     const { machines, reads, cml, client, clock: time, logins, access } = fleet
@@ -354,9 +356,9 @@ describe('reading the license and node definitions of CML', () => {
     }
     const config = aConfig()
     const snapshots = regionSnapshots({ machines, clock: time, config })
-    const memory = workerMemory(time, config)
     const parts = { machines, reads, snapshots, cml, client, clock: time, config, logins, probes, access, memory }
-    const { license, nodeDefinitions } = await observe(parts, { ...worker, ...more }, POLICY, never)
+    const { license, nodeDefinitions, isSurveyDue } = await observe(parts, { ...worker, ...more }, POLICY, never)
+    isDue = isSurveyDue
     return { license, nodeDefinitions }
   }
 
@@ -365,6 +367,7 @@ describe('reading the license and node definitions of CML', () => {
     const machine = await fleet.launch()
     await fleet.clock.advance(BOOTED_MS)
     worker = await fleet.workerOn(machine)
+    memory = workerMemory(fleet.clock, aConfig())
     survey = FOUND
   })
 
@@ -387,6 +390,15 @@ describe('reading the license and node definitions of CML', () => {
   ])('happens at once when %s, and drops the result of a probe', async (_, more) => {
     expect(await inside(more)).toMatchObject({ license: { kind: 'seen' }, nodeDefinitions: null })
     expect(survey).toBeNull()
+  })
+
+  it('is due again at once when a change of the license dropped the result of a probe', async () => {
+    memory.probes.requested(worker.id, fleet.clock.monotonic())
+    await inside()
+    expect(isDue).toBe(false)
+    await inside({ license: { ...worker.license, pending_operation: 'register' } })
+    await inside()
+    expect(isDue).toBe(true)
   })
 
   it('does not happen while the worker stops, and drops the result of a probe', async () => {

@@ -84,11 +84,10 @@ const awaitsPublicFacts = (worker: Worker): boolean =>
   (worker.status === 'STARTING' || worker.status === 'RUNNING' || worker.status === 'FAILED') &&
   (worker.cml.seen_certificate_sha256 === null || worker.refresh_requested_at !== null)
 
-/** While it starts or is drained, stops answering, needs its certificate pinned, or has a refresh request. */
+/** While it starts, stops answering, needs its certificate pinned, or has a refresh request. */
 const awaitsCml = (worker: Worker, memory: ObservationMemory): boolean =>
   worker.status === 'STARTING' ||
-  worker.status === 'DRAINING' ||
-  (worker.status === 'RUNNING' &&
+  ((worker.status === 'RUNNING' || worker.status === 'DRAINING') &&
     (worker.service_status !== 'AVAILABLE' ||
       worker.refresh_requested_at !== null ||
       worker.cml.certificate_sha256 === null ||
@@ -191,18 +190,24 @@ async function observeInside(
   if (needsApproval(worker)) return NOTHING_SEEN
   if (url === null || !dependsOnLicense(worker, policy)) {
     if (BEFORE_BOOT.includes(worker.status)) return NOTHING_SEEN
-    if (worker.status !== 'RUNNING') probes.record(worker.id, null)
+    if (worker.status !== 'RUNNING') dropProbe(parts, worker.id)
     return probes.latest(worker.id) ?? NOTHING_SEEN
   }
   const license = await readLicense(parts, worker, url, signal)
   if (worker.status !== 'RUNNING' || worker.license.pending_operation !== null) {
     // The license is being changed: an earlier probe would soon contradict the record.
-    probes.record(worker.id, null)
+    dropProbe(parts, worker.id)
     return { license, nodeDefinitions: null }
   }
   const seen = { license, nodeDefinitions: await readNodeDefinitions(parts, worker, url, signal) }
   probes.record(worker.id, seen)
   return seen
+}
+
+/** The next probe is due at once. Otherwise sessions would wait for node definitions until the next interval. */
+function dropProbe({ probes, memory }: ObserveParts, workerId: string): void {
+  probes.record(workerId, null)
+  memory.probes.forget(workerId)
 }
 
 const NOTHING_SEEN: Inside = { license: null, nodeDefinitions: null }

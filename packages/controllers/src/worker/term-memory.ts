@@ -32,8 +32,8 @@ export interface WorkerMemory {
   readonly returnedLicenses: Set<string>
   /** By worker: the refresh request that fresh metrics were collected for. */
   readonly refreshes: Map<string, string>
-  /** Workers whose running nodes were counted. */
-  readonly counted: Set<string>
+  /** By worker whose running nodes were counted: the monotonic time at which telemetry was last read, if no node ran since. */
+  readonly counted: Map<string, number | null>
   forget(workerId: string): void
 }
 
@@ -48,7 +48,7 @@ export function workerMemory(clock: Clock, config: WorkerControllerConfig): Work
     cmlOutages: cmlOutages(clock),
     returnedLicenses: new Set<string>(),
     refreshes: new Map<string, string>(),
-    counted: new Set<string>(),
+    counted: new Map<string, number | null>(),
   }
   const { fleet, observations, launches, tags, metrics, probes, returnedLicenses, refreshes, counted } = memory
   return {

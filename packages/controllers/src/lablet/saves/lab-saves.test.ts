@@ -192,6 +192,26 @@ describe('an attempt that fails', () => {
     expect((await rig.session()).save.outcome?.code).toBe('save_unchanged')
   })
 
+  it('ends its other extractions too, so that no two attempts save one lab', async () => {
+    let [extractions, isAborted] = [0, false]
+    withLabs({
+      extractConfiguration: (_login, _node, signal) => {
+        extractions += 1
+        if (extractions === 1) return Promise.reject(new TypeError('a defect'))
+        return new Promise<never>((_resolve, reject) =>
+          signal.addEventListener('abort', () => {
+            isAborted = true
+            reject(silent())
+          }),
+        )
+      },
+    })
+    await running()
+    await requestSave()
+    await rig.clock.advance(30 * SECOND_MS)
+    expect([extractions, isAborted]).toEqual([2, true])
+  })
+
   it('because the lab is too large is not repeated every minute', async () => {
     let downloads = 0
     withLabs({
@@ -288,18 +308,24 @@ describe('the end of a session', () => {
   })
 })
 
+async function defineOneNode(): Promise<void> {
+  const lab = { version: '0.3.0', title: 'one' }
+  const nodes = [{ id: 'n0', label: 'R1', node_definition: 'alpine', x: 0, y: 0 }]
+  await rig.define({ topology: JSON.stringify({ lab, nodes, links: [] }), port_template: [] })
+}
+const extractsIn = (ms: number) =>
+  withLabs({
+    async extractConfiguration(login, node, signal) {
+      await rig.clock.sleep(ms, signal)
+      await rig.labs.extractConfiguration(login, node, signal)
+    },
+  })
+
 describe('many sessions that end at the same time', () => {
   it('on several workers are all saved, since no worker waits for another', async () => {
     rig = await labRig({ timeslotMs: 4 * MINUTE_MS })
-    const lab = { version: '0.3.0', title: 'one' }
-    const nodes = [{ id: 'n0', label: 'R1', node_definition: 'alpine', x: 0, y: 0 }]
-    await rig.define({ topology: JSON.stringify({ lab, nodes, links: [] }), port_template: [] })
-    withLabs({
-      async extractConfiguration(login, node, signal) {
-        await rig.clock.sleep(40 * SECOND_MS, signal)
-        await rig.labs.extractConfiguration(login, node, signal)
-      },
-    })
+    await defineOneNode()
+    extractsIn(40 * SECOND_MS)
     rig.faults({ node_quota: 20 })
     const worker = await rig.worker()
     const workers = Array.from({ length: 6 }, (_, n) => ({
@@ -314,6 +340,16 @@ describe('many sessions that end at the same time', () => {
 })
 
 describe('many sessions on one worker', () => {
+  const ids = Array.from({ length: 5 }, (_, n) => `ls-${n + 1}`)
+  const running = async () => {
+    await defineOneNode()
+    for (const id of ids) await rig.book(id)
+    await rig.clock.advance(5 * MINUTE_MS)
+  }
+  const requestAll = async () => {
+    for (const id of ids) await rig.plane.others().call('saveSession', { params: { id }, body: {} })
+  }
+
   it('are saved three at a time', async () => {
     let [busy, busiest] = [0, 0]
     withLabs({
@@ -325,15 +361,40 @@ describe('many sessions on one worker', () => {
         return rig.labs.download(...call)
       },
     })
-    const lab = { version: '0.3.0', title: 'one' }
-    const nodes = [{ id: 'n0', label: 'R1', node_definition: 'alpine', x: 0, y: 0 }]
-    await rig.define({ topology: JSON.stringify({ lab, nodes, links: [] }), port_template: [] })
-    const ids = Array.from({ length: 5 }, (_, n) => `ls-${n + 1}`)
-    for (const id of ids) await rig.book(id)
-    await rig.clock.advance(5 * MINUTE_MS)
-    for (const id of ids) await rig.plane.others().call('saveSession', { params: { id }, body: {} })
+    await running()
+    await requestAll()
     await rig.clock.advance(2 * MINUTE_MS)
     expect(new Set((await saves()).map(({ session_id }) => session_id))).toEqual(new Set(ids))
     expect(busiest).toBe(3)
+  })
+
+  it('are all saved when they end together', async () => {
+    extractsIn(15 * SECOND_MS)
+    rig.faults({ node_quota: 20 })
+    await defineOneNode()
+    const group = Array.from({ length: 20 }, (_, n) => `ls-${n + 1}`)
+    for (const id of group) await rig.book(id)
+    await rig.clock.advance(6 * MINUTE_MS)
+    for (const id of group) await rig.cancel(id)
+    await rig.clock.advance(2 * MINUTE_MS)
+    const final = (await saves()).filter(({ is_final }) => is_final)
+    expect(final.map(({ nodes: [node] }) => node?.outcome)).toEqual(group.map(() => 'saved'))
+  })
+
+  it('do not keep one that ends from being saved, however long the saves of the others take', async () => {
+    withLabs({
+      async download(...call) {
+        await rig.clock.sleep(isEnding ? 0 : 10 * MINUTE_MS)
+        return rig.labs.download(...call)
+      },
+    })
+    let isEnding = false
+    await running()
+    await requestAll()
+    await rig.clock.advance(MINUTE_MS)
+    isEnding = true
+    await rig.cancel('ls-5')
+    await rig.clock.advance(2 * MINUTE_MS)
+    expect(await saves()).toMatchObject([{ session_id: 'ls-5', is_final: true }])
   })
 })

@@ -1,22 +1,16 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { describe, expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
-import type { LabRig } from '../testing/lab-rig.ts'
-import { MINUTE_MS } from '../testing/lab-rig.ts'
-import { type Happening, type StoryOptions, story, undisturbed, upTo } from '../testing/session-incident-story.ts'
-
-/** Virtual time has no wall-clock limits: a story ends by itself. */
-const NO_TIMEOUT = 0
-
-const dies: Happening = async (rig, _, controller) => {
-  rig.coordination.faults.crash(controller)
-  return 'dies'
-}
-/** Another instance leads at once, and this one does not notice for a while. */
-const isZombie: Happening = async rig => {
-  rig.coordination.faults.loseLease('lablet-controller', { noticedAfterMs: 60_000 })
-  return 'goes on'
-}
+import { type LabRig, MINUTE_MS } from '../testing/lab-rig.ts'
+import {
+  dies,
+  isZombie,
+  NO_TIMEOUT,
+  type StoryOptions,
+  story,
+  undisturbed,
+  upTo,
+} from '../testing/session-incident-story.ts'
 
 /** The contents of all saves of a session, oldest first. A save that can't be read fails. */
 async function contentsOf(rig: LabRig, session_id: string): Promise<string[]> {

@@ -40,7 +40,7 @@ export interface SaveRequest {
   readonly cause: SaveCause
   readonly epoch: number
   readonly leadership: Leadership
-  /** Monotonic time at which the lab is stopped; null while the session goes on. */
+  /** Monotonic time at which the lab is removed; null while the session goes on there. */
   readonly endsAtMs: number | null
 }
 
@@ -137,6 +137,8 @@ async function extract(parts: SaveParts, extraction: Extraction, signal: AbortSi
     return nodes.flatMap(node => saved.get(node) ?? [])
   } finally {
     cancel()
+    // After a failure the other extractions must not go on beside the next attempt.
+    time.abort()
     time.unlink()
   }
 }
@@ -147,14 +149,14 @@ const rotated = (nodes: readonly CmlNode[], by: number): CmlNode[] => {
   return [...nodes.slice(first), ...nodes.slice(0, first)]
 }
 
-/** What the consoles show first. At the end of a session no learner works on them any more. */
+/** What the consoles show first. No learner works on them any more when the lab is removed next. */
 async function consolesBefore(
   { clock }: SaveParts,
-  { labs, lab_id, cause, nodes }: Extraction,
+  { labs, lab_id, endsAtMs, nodes }: Extraction,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<CmlNode, string | null>> {
   const shown = new Map<CmlNode, string | null>()
-  if (cause === 'end') return shown
+  if (endsAtMs !== null) return shown
   for (const node of nodes)
     if (node.state === 'BOOTED') shown.set(node, await consoleOf(labs, { lab_id, node_id: node.node_id }))
   await clock.sleep(CONSOLE_MS, signal)

@@ -3,13 +3,20 @@ import { aborted, type HostedService, type LinkedAbort, linkedAbort } from '@lcm
 import { SupersededError } from '../../kit/fenced-write.ts'
 import { type SaveParts, type SaveRequest, saveLab } from './save-lab.ts'
 
-/** Saves in progress, in total, so that their topologies fit into memory, and per CML: a save is never worth a slow lab. Others wait. */
-const AT_ONCE_MAX = 30
-const PER_WORKER_MAX = 3
+/** Saves in progress at once, in total, so that their topologies fit into memory, and per CML. */
+interface Limits {
+  readonly total: number
+  readonly perWorker: number
+}
+
+/** A save is never worth a slow lab. */
+const WHILE_RUNNING: Limits = { total: 30, perWorker: 3 }
+/** Before a lab is removed. These have a minute, and the sessions of a class end together. */
+const BEFORE_REMOVAL: Limits = { total: 100, perWorker: 10 }
 
 /** Saves labs beside the reconciler of sessions, which waits for none of them. */
 export interface SaveQueue extends HostedService {
-  /** Queues a save unless the session has one. The save at the end replaces any other. */
+  /** Queues a save unless the session has one. The save at the end or before a move replaces any other. */
   request(request: SaveRequest): void
   /** Whether a save of the session waits or is in progress. */
   isBusy(sessionId: string): boolean
@@ -20,7 +27,13 @@ interface Running {
   readonly abort: LinkedAbort
 }
 
-const RANK = { end: 0, request: 1, interval: 2 } as const
+/** Whether the lab is removed after the save. */
+const isLast = ({ endsAtMs }: SaveRequest): boolean => endsAtMs !== null
+const replaces = (next: SaveRequest, before: SaveRequest): boolean =>
+  isLast(next) && !(isLast(before) && before.cause === next.cause)
+/** A person waits for a save that was requested. */
+const byUrgency = (a: SaveRequest, b: SaveRequest): number =>
+  Number(b.cause === 'request') - Number(a.cause === 'request')
 
 export function saveQueue(parts: SaveParts): SaveQueue {
   const waiting = new Map<string, SaveRequest>()
@@ -28,18 +41,18 @@ export function saveQueue(parts: SaveParts): SaveQueue {
   let term: AbortSignal | null = null
   let ended: (() => void) | null = null
 
-  function next(): SaveRequest | undefined {
-    const isFree = ({ session, worker }: SaveRequest): boolean =>
-      !running.has(session.id) &&
-      [...running.values()].filter(({ request }) => request.worker.id === worker.id).length < PER_WORKER_MAX
-    const free = [...waiting.values()].filter(isFree)
-    return free.sort((a, b) => RANK[a.cause] - RANK[b.cause])[0]
+  function isFree(request: SaveRequest): boolean {
+    const { session, worker } = request
+    const limits = isLast(request) ? BEFORE_REMOVAL : WHILE_RUNNING
+    const alike = [...running.values()].filter(each => isLast(each.request) === isLast(request))
+    const onWorker = alike.filter(each => each.request.worker.id === worker.id)
+    return !running.has(session.id) && alike.length < limits.total && onWorker.length < limits.perWorker
   }
 
   function pump(): void {
-    while (term !== null && !term.aborted && running.size < AT_ONCE_MAX) {
-      const request = next()
-      if (request === undefined) return
+    if (term === null || term.aborted) return
+    for (const request of [...waiting.values()].sort(byUrgency)) {
+      if (!isFree(request)) continue
       waiting.delete(request.session.id)
       void run(request, term)
     }
@@ -69,11 +82,11 @@ export function saveQueue(parts: SaveParts): SaveQueue {
     name: 'lab-saves',
     request(request) {
       const { id } = request.session
-      const isFinal = request.cause === 'end'
-      if (!isFinal && (waiting.has(id) || running.has(id))) return
+      const active = running.get(id)
+      const before = waiting.get(id) ?? active?.request
+      if (before !== undefined && !replaces(request, before)) return
       waiting.set(id, request)
-      const before = running.get(id)
-      if (isFinal && before?.request.cause !== 'end') before?.abort.abort()
+      active?.abort.abort()
       pump()
     },
     isBusy: id => waiting.has(id) || running.has(id),

@@ -1,10 +1,12 @@
 import { isProblem, unlessMissing } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/list-pages'
+import { addedNodes } from '@lcm/domain/lab/ports'
 import { type Reason, reason } from '@lcm/domain/reason'
 import { type RefusedSaves, refusedSaves, restoreReason } from '@lcm/domain/save/restore'
 import type { Save } from '@lcm/domain/save/save'
+import { savedTopology } from './saved-topology.ts'
 import type { StepContext } from './step.ts'
-import { topologyToImport } from './topology-to-import.ts'
+import { topologyOf, topologyToImport } from './topology-to-import.ts'
 
 /** Older saves than these are not worth more attempts. */
 const SAVES_TRIED_MAX = 5
@@ -35,8 +37,11 @@ export async function labContent(
     if (refused.has(id)) continue
     const saved = save === null ? DELETED : await readSave(context, id)
     if ('topology' in saved) {
-      const topology = await topologyToImport({ ...definition, ...saved }, ports, pause).catch(() => null)
-      if (topology !== null) return { topology, save, because: restoreReason(save, refused) }
+      const restored = await savedTopology(saved.topology, definition.port_template, ports, pause).catch(() => null)
+      if (restored !== null) {
+        const added = addedNodes(restored, await topologyOf(definition, pause))
+        return { topology: restored.topology, save, because: restoreReason(save, refused, added) }
+      }
     }
     refused = withRefusal(refused, id, 'error' in saved ? saved.error : 'it is not a topology that LCM can read')
   }

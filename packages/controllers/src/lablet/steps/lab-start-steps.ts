@@ -1,4 +1,5 @@
 import type { CmlNode } from '@lcm/cloud/cml-labs'
+import { portsInTags } from '@lcm/domain/lab/ports'
 import { bootSecondsOf } from '@lcm/domain/lab/topology'
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { Access } from '@lcm/domain/session/lablet-session'
@@ -6,11 +7,10 @@ import { BOOT_SECONDS } from '@lcm/domain/session/pipeline'
 import { type LabChanges, reportLab } from '../api-calls.ts'
 import { isNotFound } from '../labs/fenced-labs.ts'
 import { isIdleState } from '../labs/lab-teardown.ts'
+import { missingNodes, namesOf } from '../labs/missing-nodes.ts'
 import { hostOf } from '../observe.ts'
 import { again, blockedUnlessLate, completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
 import { topologyOf } from './topology-to-import.ts'
-
-const NODES_NAMED_MAX = 20
 
 /** The record's lab and its id, or why there is none. */
 async function withLab(
@@ -46,8 +46,8 @@ export const awaitLab = (context: StepContext): Promise<StepResult> =>
   withLab(context, async ({ recordId, labId }) => {
     const isConverged = await context.labs.isConverged(labId)
     const nodes = await context.labs.nodes(labId)
-    const missing = nodes.filter(({ state }) => state !== 'BOOTED')
-    const progress = { booted: nodes.length - missing.length, nodes: nodes.length, waits_for: named(missing) }
+    const missing = missingNodes(nodes)
+    const progress = { booted: nodes.length - missing.length, nodes: nodes.length, waits_for: namesOf(missing) }
     if (missing.length === 0 && isConverged) {
       const states = nodes.map(({ label, node_definition, state }) => ({ label, node_definition, state }))
       await report(
@@ -58,16 +58,11 @@ export const awaitLab = (context: StepContext): Promise<StepResult> =>
       )
       return completed(progress)
     }
-    if (isConverged) return failed(`nodes did not boot: ${named(missing)}`, { definite: true })
-    const late = unlessLate(context, reason('nodes_not_booted', { nodes: named(missing) }))
+    if (isConverged) return failed(`nodes did not boot: ${namesOf(missing)}`, { definite: true })
+    const late = unlessLate(context, reason('nodes_not_booted', { nodes: namesOf(missing) }))
     if (late.outcome.kind === 'failed') return late
     return { ...again(reason('nodes_booting', { booted: progress.booted, nodes: progress.nodes })), progress }
   })
-
-const named = (nodes: readonly CmlNode[]): string => {
-  const names = nodes.slice(0, NODES_NAMED_MAX).map(({ label, state }) => `${label} (${state})`)
-  return [...names, ...(nodes.length > NODES_NAMED_MAX ? [`${nodes.length - NODES_NAMED_MAX} more`] : [])].join(', ')
-}
 
 /** Publishes the access of the session: the address of the worker and the allocated ports. */
 export async function publishAccess(context: StepContext): Promise<StepResult> {
@@ -75,10 +70,19 @@ export async function publishAccess(context: StepContext): Promise<StepResult> {
   const given = context.session.pipeline?.steps.ports_alloc?.output ?? {}
   const host = hostOf(context.worker)
   if (host === null) return blockedUnlessLate(context, reason('worker_has_no_address'))
-  const access = port_template.flatMap(({ name, node, protocol, inside: listens }): Access[] => {
-    const port = given[name]
-    const inside = protocol === 'serial' ? null : listens
-    return typeof port === 'number' ? [{ name, node, protocol, inside, host, port }] : []
+  return withLab(context, async ({ labId }) => {
+    const nodes = port_template.length === 0 ? [] : await context.labs.nodes(labId)
+    const access = port_template.flatMap(({ name, node: label, protocol, inside: listens }): Access[] => {
+      const port = given[name]
+      const inside = protocol === 'serial' ? null : listens
+      const node = typeof port === 'number' ? nodeWith(nodes, port, label) : null
+      return typeof port === 'number' && node !== null ? [{ name, node, protocol, inside, host, port }] : []
+    })
+    return { ...completed({ access: access.length }), access }
   })
-  return { ...completed({ doors: access.length }), access }
 }
+
+/** The node that the port leads to; saved work may have it under another label, or not at all. */
+const nodeWith = (nodes: readonly CmlNode[], port: number, label: string): string | null =>
+  (nodes.find(({ tags }) => portsInTags(tags).includes(port)) ?? nodes.find(node => node.label === label))?.label ??
+  null

@@ -3,6 +3,7 @@ import { CloudError } from '@lcm/cloud/errors'
 import { portsInTags } from '@lcm/domain/lab/ports'
 import { LAB_RESTORED } from '@lcm/domain/save/restore'
 import { beforeEach, expect, it } from 'vitest'
+import { parse, stringify } from 'yaml'
 import { type AController, aController } from '../testing/a-controller.ts'
 import { type LabRig, labRig, MINUTE_MS, never, WORKER } from '../testing/lab-rig.ts'
 
@@ -92,6 +93,22 @@ it('a session that was booked from a save starts with its configurations, and ha
     status: true,
     reason: { code: 'lab_restored', params: { save: save?.id, refused: [] } },
   })
+})
+
+it('nodes that were renamed keep their access, those that were removed have none, and those that were added are named', async () => {
+  const edited = (text: string): string => {
+    const lab = parse(text)
+    Object.assign(lab.nodes[0], { label: '1e3' })
+    Object.assign(lab.nodes[1], { label: 'R3', tags: ['core'] })
+    return stringify(lab)
+  }
+  withLabs({ download: async (...call) => edited(await rig.labs.download(...call)) })
+  await worked('hostname edge')
+  await ended()
+  await resumed((await theSaves())[0]?.id)
+  const { access } = await rig.session('ls-2')
+  expect(access.map(({ name, node }) => [name, node])).toEqual([['R1_serial', '1e3']])
+  expect((await conditionOf('ls-2'))?.reason).toMatchObject({ code: 'lab_restored', params: { added: ['R3'] } })
 })
 
 it('a session that is placed again starts with its own newest work', async () => {

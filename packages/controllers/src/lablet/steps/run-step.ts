@@ -137,42 +137,59 @@ async function carryOut(run: RunStep | undefined, stepContext: StepContext): Pro
   }
 }
 
-/** One write holds the outcome of the step and the next one. */
 async function conclude(
   parts: LabletDependencies,
   context: SessionReconcile,
-  { plan, step }: StepContext,
+  stepContext: StepContext,
   result: StepResult,
 ): Promise<ReconciliationResult> {
-  const { outcome, access, progress, version, conditions } = result
+  const { plan } = stepContext
   const { pipeline } = context.session
   assert(pipeline !== null, 'a step without a pipeline')
-  const now = toInstant(parts.clock.now())
-  const after = concluded(pipeline, plan, outcome, now)
-  if (after === null) {
-    const because = 'because' in outcome ? outcome.because : null
-    const isNews = progress !== undefined && JSON.stringify(progress) !== JSON.stringify(step.output)
-    if (conditions !== undefined && because !== null) {
-      await writeSession(context, { conditions }, { action: plan.name, because })
-      return requeue(because.message, 0)
-    }
-    if (isNews) {
-      const written = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
-      await writeSession(
-        context,
-        { pipeline: written },
-        { action: plan.name, because: because ?? reason('step_in_progress', { step: plan.name }) },
-      )
-    } else if (because !== null) {
-      // No write records this wait, such as for a CML that does not answer.
-      parts.decisions.note(`session:${context.session.id}`, context.epoch, noteOf(context, { action: 'wait', because }))
-    }
-    return requeue(`${plan.name}: ${because?.message ?? ''}`, UNDER_WAY_MS)
+  const { outcome } = result
+  const after = concluded(pipeline, plan, outcome, toInstant(parts.clock.now()))
+  if (after !== null) return writeOutcome(parts, context, { pipeline: after, plan }, result)
+  assert('because' in outcome, `${plan.name} neither ends nor waits for anything`)
+  return writeProgress(parts, context, stepContext, { ...result, pipeline, because: outcome.because })
+}
+
+interface StepProgress extends StepResult {
+  readonly pipeline: Pipeline
+  readonly because: Reason
+}
+
+/** The step goes on; only its progress and conditions are written. */
+async function writeProgress(
+  parts: LabletDependencies,
+  context: SessionReconcile,
+  { plan: { name: action }, step }: StepContext,
+  { pipeline, because, progress, conditions }: StepProgress,
+): Promise<ReconciliationResult> {
+  if (conditions !== undefined) {
+    await writeSession(context, { conditions }, { action, because })
+    return requeue(because.message, 0)
   }
-  const next = nextStep(after, parts.clock.now())
-  const isFailure = outcome.kind === 'failed'
-  const follows = next.kind === 'begin' && !isFailure ? next.step : null
-  const written = follows === null ? after : begun(after, follows, now)
+  if (progress !== undefined && JSON.stringify(progress) !== JSON.stringify(step.output)) {
+    const written = { ...pipeline, steps: { ...pipeline.steps, [action]: { ...step, output: progress } } }
+    await writeSession(context, { pipeline: written }, { action, because })
+  } else {
+    // No write records this wait, such as for a CML that does not answer.
+    parts.decisions.note(`session:${context.session.id}`, context.epoch, noteOf(context, { action: 'wait', because }))
+  }
+  return requeue(`${action}: ${because.message}`, UNDER_WAY_MS)
+}
+
+/** One write holds the outcome of the step and the next one. */
+async function writeOutcome(
+  parts: LabletDependencies,
+  context: SessionReconcile,
+  { pipeline, plan }: { pipeline: Pipeline; plan: StepPlan },
+  { outcome, access, version }: StepResult,
+): Promise<ReconciliationResult> {
+  const nowMs = parts.clock.now()
+  const next = nextStep(pipeline, nowMs)
+  const follows = next.kind === 'begin' && outcome.kind !== 'failed' ? next.step : null
+  const written = follows === null ? pipeline : begun(pipeline, follows, toInstant(nowMs))
   const changes: ReportedChanges = { pipeline: written, ...(access === undefined ? {} : { access }) }
   const because = reasonOf(plan, outcome)
   await writeSession(context, changes, { action: plan.name, because, ...(version === undefined ? {} : { version }) })

@@ -10,6 +10,7 @@ import { fencedWrite } from '../../kit/fenced-write.ts'
 import { reportLab } from '../api-calls.ts'
 import { type Depth, tearDownLab } from '../labs/lab-teardown.ts'
 import { isOurs } from '../labs/lab-titles.ts'
+import { GONE_AFTER_MS, namedLab } from '../observe.ts'
 import {
   again,
   blockedUnlessLate,
@@ -47,10 +48,20 @@ async function saveAtEnd(context: StepContext): Promise<StepResult> {
 }
 const SAVE = 'save'
 
+/** The lab to tear down. One that the last scan missed may be there again. */
+async function recordOfLab(context: StepContext): Promise<LabRecord | null> {
+  const { worker, session } = context
+  const record = await context.record()
+  if (record !== null || !canServeLabs(worker)) return record
+  const named = await namedLab(context)
+  const isMissed = named?.status === 'ORPHANED' && named.worker_id === session.worker_id && named.lab_id !== null
+  return isMissed && named.session_id === session.id ? named : null
+}
+
 /** A lab that is gone, or whose worker is gone, counts as torn down. */
 function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
   return async context => {
-    const record = await context.record()
+    const record = await recordOfLab(context)
     if (record === null) return skipped('the session has no lab')
     const { worker } = context
     if (worker === null || worker.status === 'TERMINATED') {
@@ -82,13 +93,17 @@ async function labsOf({ labs: cmlLabs, session }: StepContext, record: LabRecord
 
 /** With reuse the recorded lab stays, wiped, for the next session. A failed lab is deleted. */
 async function deleteLab(context: StepContext): Promise<StepResult> {
-  const { session, worker, labs: cmlLabs } = context
-  const record = await context.record()
+  const { session, worker, labs: cmlLabs, clock, step } = context
+  const record = await recordOfLab(context)
   if (record === null) return skipped('the session has no lab')
   if (worker === null || worker.status === 'TERMINATED') return skipped('the worker is gone')
   if (!canServeLabs(worker)) return notServing(context)
   const isKept = reusesLabs(await context.definition(), session) && session.last_error === null
   const labs = await labsOf(context, record)
+  const { lab_id, status } = record
+  const isUnproven = clock.now() - toMs(step.started_at ?? session.updated_at) < GONE_AFTER_MS
+  if (labs.length === 0 && lab_id !== null && status !== 'DELETING' && isUnproven)
+    return again(reason('lab_gone_from_cml', { lab_id }))
   const superfluous = labs.filter(lab => !(isKept && lab.lab_id === record.lab_id))
   // Otherwise a scan during this step would report the lab as lost.
   if (superfluous.some(({ lab_id }) => lab_id === record.lab_id))

@@ -19,6 +19,19 @@ export interface Story {
 
 export type Happening = (rig: LabRig, id: string, controller: string) => Promise<AfterCrashPoint>
 
+export const dies: Happening = async (rig, _, controller) => {
+  rig.coordination.faults.crash(controller)
+  return 'dies'
+}
+/** Another instance leads at once, and this one does not notice for a while. */
+export const isZombie: Happening = async rig => {
+  rig.coordination.faults.loseLease('lablet-controller', { noticedAfterMs: 60_000 })
+  return 'goes on'
+}
+
+/** Virtual time has no wall-clock limits: a story ends by itself. */
+export const NO_TIMEOUT = 0
+
 export interface StoryOptions {
   readonly afterwardsMs?: number
   /** Prepares the rig before the controllers lead. */

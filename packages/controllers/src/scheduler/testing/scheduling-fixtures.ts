@@ -50,5 +50,7 @@ export const aServingWorker = (more: Partial<Worker> = {}): Worker => ({
   cml: { ...aWorker().cml, version: '2.9.1' },
   ...more,
 })
+export const anotherWorker = (more: Partial<Worker> = {}): Worker =>
+  aServingWorker({ id: 'w-2', name: 'metal-2', ...more })
 
 export const aSmallTemplate = () => aTemplate({ capacity: CAPACITY, license_product: 'CML_Enterprise' })

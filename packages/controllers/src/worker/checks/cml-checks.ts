@@ -1,3 +1,4 @@
+import type { CmlEndpoint } from '@lcm/cloud/cml-login'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { recordedEndpoint } from '@lcm/domain/worker/cml-endpoint'
 import { needsApproval } from '@lcm/domain/worker/instance-trust'
@@ -26,8 +27,7 @@ export interface CmlChecks extends HostedService {
 }
 
 interface Check {
-  readonly worker: Worker
-  readonly url: string
+  readonly endpoint: CmlEndpoint
   readonly dueMs: number
 }
 
@@ -37,27 +37,26 @@ export function cmlChecks({ cml, clock, logger, intervalMs, onSuspect }: CmlChec
   let inProgress = 0
 
   async function check(id: string, signal: AbortSignal): Promise<void> {
-    const given = checks.get(id)
-    if (given === undefined) return
+    const endpoint = checks.get(id)?.endpoint
+    if (endpoint === undefined) return
     checks.delete(id)
-    checks.set(id, { ...given, dueMs: clock.monotonic() + intervalMs })
-    const { url, worker } = given
-    const { stage } = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)
-    // A stopped or changed worker is not judged by the answer of before.
-    if (signal.aborted || checks.get(id)?.url !== url) return
-    if (stage === 'READY') return
+    checks.set(id, { endpoint, dueMs: clock.monotonic() + intervalMs })
+    // A stopped or moved worker is not judged by an answer of before.
+    const isCurrent = () => !signal.aborted && checks.get(id)?.endpoint.url === endpoint.url
+    const { stage } = await cml.probe(endpoint, signal)
+    if (stage === 'READY' || !isCurrent()) return
     await clock.sleep(CONFIRM_AFTER_MS, signal)
-    if (!signal.aborted && checks.get(id)?.url === url) onSuspect(id)
+    if (isCurrent()) onSuspect(id)
   }
 
   return {
     name: 'cml-checks',
     reconciled(worker) {
       const url = isServing(worker) ? recordedEndpoint(worker) : null
-      const before = checks.get(worker.id)
+      const dueMs = checks.get(worker.id)?.dueMs ?? clock.monotonic() + intervalMs
       if (url === null) checks.delete(worker.id)
       // Setting a known key keeps its place in the order.
-      else checks.set(worker.id, { worker, url, dueMs: before?.dueMs ?? clock.monotonic() + intervalMs })
+      else checks.set(worker.id, { endpoint: { url, certificate_sha256: worker.cml.certificate_sha256 }, dueMs })
     },
     forget: workerId => void checks.delete(workerId),
     async run(signal) {

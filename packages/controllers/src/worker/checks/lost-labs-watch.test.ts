@@ -18,7 +18,8 @@ const STATS: CmlStats = {
 
 let plane: AControlPlane
 let events: CmlActivity['events'][number][]
-let counted: Set<string>
+let counted: Map<string, number | null>
+let asked: number
 let found: LostLabs[]
 let refusal: CloudError | null
 const now = () => toInstant(plane.clock.now())
@@ -34,6 +35,7 @@ function starts(lab_id: string, { category = 'start_node', aheadMs = 0 } = {}): 
 async function counts(running_nodes: number, restarted_at: Instant | null = null): Promise<void> {
   const client = plane.client('worker-controller')
   const activity = async () => {
+    asked += 1
     if (refusal !== null) throw refusal
     return { own_user_id: null, is_collected: true, events }
   }
@@ -42,14 +44,14 @@ async function counts(running_nodes: number, restarted_at: Instant | null = null
     cml: { activity, stats: async () => ({ ...STATS, running_nodes }) },
   })
   const worker = await plane.get('workers', 'w-1')
-  await watch.saw({ ...worker, cml: { ...worker.cml, restarted_at } }, LOGIN, running_nodes, never)
-  const sample = { collected_at: now(), nodes_count: running_nodes }
+  const isJudged = await watch.saw({ ...worker, cml: { ...worker.cml, restarted_at } }, LOGIN, running_nodes, never)
+  const sample = { collected_at: now(), nodes_count: isJudged ? running_nodes : null }
   await client.call('reportWorkerMetrics', { params: { id: 'w-1' }, body: sample, signal: never })
 }
 
 beforeEach(async () => {
   plane = aControlPlane()
-  ;[events, counted, found, refusal] = [[], new Set(), [], null]
+  ;[events, counted, asked, found, refusal] = [[], new Map(), 0, [], null]
   const since = now()
   const reservations = { 'ls-1': { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 2, since } }
   await plane.put('workers', onMachine({ id: 'w-1', reservations, created_at: since, updated_at: since }))
@@ -77,6 +79,15 @@ it.each([
   expect(found).toEqual([])
 })
 
+it('the nodes of one lab that a learner shuts down one after the other show no restart', async () => {
+  for (const lab of ['a', 'b', 'c']) starts(lab)
+  for (const left of [3, 1, ...Array.from({ length: 12 }, () => 0)]) {
+    await pass(1)
+    await counts(left)
+  }
+  expect(found).toEqual([])
+})
+
 it('a new leader knows until when nodes ran: a lab that its owner stopped before is no part of the restart', async () => {
   for (const lab of ['a', 'b']) starts(lab)
   await pass(1)
@@ -90,6 +101,32 @@ it('a new leader knows until when nodes ran: a lab that its owner stopped before
   counted.clear()
   await counts(0)
   expect(found).toMatchObject([{ upUntil, because: { params: { labs: 1 } } }])
+})
+
+it('a new leader leaves a lab alone that another leader has seen shut down', async () => {
+  starts('a')
+  await pass(1)
+  await counts(1)
+  await pass(1)
+  await counts(0)
+  await pass(1)
+  counted.clear()
+  await counts(0)
+  expect(found).toEqual([])
+})
+
+it('a new leader finds the restart that another leader could not judge', async () => {
+  for (const lab of ['a', 'b']) starts(lab)
+  await pass(1)
+  await counts(2)
+  await pass(1)
+  refusal = new CloudError('transient', { code: 'ETIMEDOUT', action: 'activity', message: 'no answer' })
+  await counts(0)
+  await pass(1)
+  refusal = null
+  counted.clear()
+  await counts(0)
+  expect(found).toHaveLength(1)
 })
 
 it('a leader that returns finds a restart after one that another leader found', async () => {
@@ -121,4 +158,22 @@ it('telemetry that does not answer is asked again', async () => {
   await pass(1)
   await counts(0)
   expect(found).toHaveLength(1)
+})
+
+it('telemetry, which CML always returns in full, is read every five minutes at most while no node runs', async () => {
+  for (let minute = 0; minute < 10; minute += 1) {
+    await counts(0)
+    await pass(1)
+  }
+  expect(asked).toBe(2)
+})
+
+it('telemetry is read as soon as the nodes that ran are gone', async () => {
+  await counts(0)
+  for (const lab of ['a', 'b']) starts(lab)
+  await pass(1)
+  await counts(2)
+  await pass(1)
+  await counts(0)
+  expect([asked, found.length]).toEqual([2, 1])
 })

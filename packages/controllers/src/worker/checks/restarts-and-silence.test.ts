@@ -145,8 +145,11 @@ describe('a restart of the machine', () => {
     expect(fleet.clock.now() - toMs(cml.restarted_at ?? '')).toBeLessThanOrEqual(500)
   })
 
-  it('that probes missed shows by labs that stopped without a request', async () => {
+  it.each(['RUNNING', 'DRAINING'] as const)('that no check of a %s worker saw shows by its labs', async status => {
+    if (status === 'DRAINING')
+      await fleet.plane.others().call('drainWorker', { params: { id: 'w-1' }, body: { timeout_seconds: 86_400 } })
     await runningLab()
+    expect(await worker()).toMatchObject({ status })
     controller.crash()
     await runFor(MINUTE_MS)
     const startMs = fleet.clock.now()
