@@ -41,6 +41,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   already_exists: 'choose another name, or change the existing one',
   definition_not_active: 'only ACTIVE definitions can be booked, list them with `lcm get definitions`',
   worker_not_running: 'stop or terminate it without draining',
+  save_not_found: 'list saves with `lcm get saves`',
+  save_in_use: 'cancel that session, or wait for its end',
+  save_unreadable: 'use an older save, or ask an operator to restore the secret key',
+  saves_disabled: 'ask the author of the definition to set `saves_enabled`',
   unknown: 'check that --url is the address of an LCM',
 }
 

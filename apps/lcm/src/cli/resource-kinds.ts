@@ -24,18 +24,17 @@ import {
   WORKER_VIEW,
 } from './resource-view.ts'
 import { isOtherService, readServices, type ServiceRecord } from './service/service-view.ts'
-import { sessionColumns } from './session/session-view.ts'
+import { type SessionReader, sessionColumns } from './session/session-view.ts'
 import type { Listing } from './watch-list.ts'
 import { isLost, readLivingAndLost } from './worker/lost-workers.ts'
-import type { WorkerNames } from './worker/worker-names.ts'
 
 /** A kind of resource: how commands find, list and follow it. */
 export interface Kind<T extends Resource> {
   readonly plural: string
   readonly singular: string
   readonly view: ResourceView<T>
-  /** A view that shows worker names instead of ids. */
-  readonly named?: (names: WorkerNames) => ResourceView<T>
+  /** A view that shows worker names instead of ids, in words for its reader. */
+  readonly viewFor?: (reader: SessionReader) => ResourceView<T>
   /** State of the items that only `--all` shows; null if there are none. */
   readonly hidden: string | null
   isHidden(item: T): boolean
@@ -96,7 +95,7 @@ export const DEFINITIONS: Kind<DefinitionSummary> = {
 
 export const SESSIONS: Kind<LabletSession> = {
   view: SESSION_VIEW,
-  named: names => ({ ...SESSION_VIEW, columns: (nowMs, colors) => sessionColumns(nowMs, colors, names) }),
+  viewFor: reader => ({ ...SESSION_VIEW, columns: (nowMs, colors) => sessionColumns(nowMs, colors, reader) }),
   hidden: 'finished',
   isHidden: session => isFinal(session.status),
   healthOf: session => session.health.status,
@@ -108,7 +107,7 @@ export const SESSIONS: Kind<LabletSession> = {
 
 export const LABS: Kind<LabRecord> = {
   view: LAB_VIEW,
-  named: names => ({ ...LAB_VIEW, columns: (nowMs, colors) => labColumns(nowMs, colors, names) }),
+  viewFor: ({ names }) => ({ ...LAB_VIEW, columns: (nowMs, colors) => labColumns(nowMs, colors, names) }),
   hidden: 'DELETED',
   isHidden: lab => isGone(lab.status),
   find: findLab,

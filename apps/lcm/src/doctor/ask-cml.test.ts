@@ -51,11 +51,19 @@ it('learns from the worker-controller how far each CML answers', async () => {
 it('says which CML it could not ask within ten seconds', async () => {
   const { stages, unasked } = await asked({ 'w-a': 'READY' })
   expect([...stages]).toEqual([['w-a', 'READY']])
-  expect(unasked).toEqual({ names: ['b', 'c'], because: 'worker-controller did not answer within 10 s' })
+  expect(unasked).toEqual({
+    names: ['b', 'c'],
+    because: 'worker-controller did not answer within 10 s',
+    advice: 'check worker-controller with `lcm get services`',
+  })
 })
 
 it('says that users may not ask', async () => {
   const { stages, unasked } = await asked({}, 'user')
   expect(stages.size).toBe(0)
-  expect(unasked).toEqual({ names: ['a', 'b', 'c'], because: 'only operators and admins can ask' })
+  expect(unasked).toEqual({
+    names: ['a', 'b', 'c'],
+    because: 'only operators and admins can ask',
+    advice: 'run doctor as an operator',
+  })
 })

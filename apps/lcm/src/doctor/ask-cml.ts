@@ -16,8 +16,21 @@ export interface AskedCml {
   readonly workers: readonly Worker[]
   /** How far each CML answered, by the id of its worker: `READY` when all of it responds. */
   readonly stages: ReadonlyMap<string, string>
-  /** Names of workers that could not be asked, and why; null when all were. */
-  readonly unasked: { readonly names: readonly string[]; readonly because: string } | null
+  /** Null when all were asked. */
+  readonly unasked: Unasked | null
+}
+
+/** Names of workers that could not be asked, with the reason and what to do. */
+interface Unasked {
+  readonly names: readonly string[]
+  readonly because: string
+  readonly advice: string
+}
+
+const FORBIDDEN = { because: 'only operators and admins can ask', advice: 'run doctor as an operator' }
+const TIMED_OUT = {
+  because: `worker-controller did not answer within ${ASK_MS_MAX / 1000} s`,
+  advice: 'check worker-controller with `lcm get services`',
 }
 
 /**
@@ -29,17 +42,15 @@ export async function askCml(client: Client, clock: Clock, signal: AbortSignal):
   const list = async () => (await readList(query => client.call('listWorkers', { query, signal }))).items
   const before = await list()
   const running = before.filter(worker => worker.status === 'RUNNING' && !awaitsApproval(worker))
-  const unanswered = (workers: readonly Worker[], missing: readonly Worker[], because: string): AskedCml => ({
-    workers,
-    stages: new Map(),
-    unasked: missing.length === 0 ? null : { names: missing.map(({ name }) => name), because },
-  })
+  const without = (missing: readonly Worker[], why: Omit<Unasked, 'names'>): Unasked | null =>
+    missing.length === 0 ? null : { names: missing.map(({ name }) => name), ...why }
   try {
     await eachOf(running, ({ id }) =>
       unlessMissing(client.call('refreshWorker', { params: { id }, body: { reason: 'doctor' }, signal })),
     )
   } catch (error) {
-    if (isProblem(error, 'forbidden')) return unanswered(before, running, 'only operators and admins can ask')
+    if (isProblem(error, 'forbidden'))
+      return { workers: before, stages: new Map(), unasked: without(running, FORBIDDEN) }
     throw error
   }
   let now = await list()
@@ -51,10 +62,10 @@ export async function askCml(client: Client, clock: Clock, signal: AbortSignal):
   }
   const asked = now.filter(worker => running.some(({ id }) => id === worker.id) && !isWaiting(worker))
   const stages = await eachOf(asked, async ({ id }) => [id, await stageOf(client, id, signal)] as const)
-  const because = `worker-controller did not answer within ${ASK_MS_MAX / 1000} s`
   return {
-    ...unanswered(now, now.filter(isWaiting), because),
+    workers: now,
     stages: new Map(stages.flatMap(([id, stage]) => (stage === null ? [] : [[id, stage]]))),
+    unasked: without(now.filter(isWaiting), TIMED_OUT),
   }
 }
 

@@ -276,13 +276,13 @@ it('trusts the answer of a CML more than its record', () => {
   const judged = (stage: string) => brief(judgeCml([worker], { stages: new Map([['w-1', stage]]), unasked: null }))
   expect(judged('READY')).toEqual(['ok: CML responds on 1 worker'])
   expect(judged('NOTHING')).toEqual([
-    'failure: CML on metal-1 does not respond at https://10.0.0.1: no answer just now (2 sessions on it)',
+    'failure: CML on metal-1 does not respond at https://10.0.0.1: it did not answer just now (2 sessions on it)',
   ])
-  expect(judged('GATEWAY')[0]).toContain('it answered just now as far as GATEWAY')
+  expect(judged('GATEWAY')[0]).toContain('it answers only up to the stage GATEWAY')
 })
 
 it('says that it repeats the record where it could not ask', () => {
-  const unasked = { names: ['metal-1'], because: 'worker-controller did not answer within 10 s' }
+  const unasked = { names: ['metal-1'], because: 'worker-controller did not answer within 10 s', advice: '' }
   expect(brief(judgeCml([running()], { stages: new Map(), unasked }))).toEqual([
     'ok: CML responds on 1 worker',
     'warning: CML could not be asked on metal-1: worker-controller did not answer within 10 s. ' +

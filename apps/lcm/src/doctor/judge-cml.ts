@@ -35,9 +35,9 @@ export function judgeCml(workers: readonly Worker[], { stages, unasked }: Answer
 const READY = 'READY'
 
 /** Old records look like answers, so it says whose they are. */
-function notAsked({ names, because }: NonNullable<Answers['unasked']>): Finding {
+function notAsked({ names, because, advice }: NonNullable<Answers['unasked']>): Finding {
   const message = `CML could not be asked on ${names.join(', ')}: ${because}. This is what was last recorded`
-  return warning('cml', message, 'check worker-controller with `lcm get services`, or run doctor as an operator')
+  return warning('cml', message, advice)
 }
 
 const isInUse = ({ reservations }: Worker): boolean => Object.keys(reservations).length > 0
@@ -90,7 +90,7 @@ const messageOf = (worker: Worker, type: string): string | null => conditionOf(w
 
 /** A record is older than the answer. */
 const answeredText = (stage: string): string =>
-  stage === 'NOTHING' ? 'no answer just now' : `it answered just now as far as ${stage}`
+  stage === 'NOTHING' ? 'it did not answer just now' : `it answers only up to the stage ${stage}`
 
 /** What the boot waits for: the first stage that is not reached. */
 const pendingStage = ({ conditions }: Worker): string | null =>

@@ -3,6 +3,7 @@ import { readList } from '@lcm/client/list-pages'
 import { type AffectedSessions, affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { namesText } from '@lcm/domain/text/format-amounts'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { DefinitionSummary } from '../cli/definition/definition-view.ts'
@@ -90,11 +91,13 @@ const NAMED_MAX = 3
 /** People who can't use their labs, grouped by cause. */
 function ofGroup({ health, headline, fix, sessions }: AffectedSessions): Finding {
   const owners = [...new Set(sessions.map(({ session }) => session.owner_name || session.owner))]
-  const more = owners.length - NAMED_MAX
-  const named = `${owners.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   const id = sessions[0]?.session.id ?? ''
   const advice = fix?.message ?? `LCM is working on it; see \`lcm why session ${id}\``
-  return (health === 'DOWN' ? failure : warning)('fleet', `${headline.message} (${named})`, advice)
+  return (health === 'DOWN' ? failure : warning)(
+    'fleet',
+    `${headline.message} (${namesText(owners, NAMED_MAX)})`,
+    advice,
+  )
 }
 
 /** Sessions whose owners notice nothing yet. */

@@ -21,7 +21,7 @@ it('finds nothing wrong with definitions that fit, and with prices near the list
 it('lists definitions that neither a template nor a worker can run', () => {
   expect(brief({ definitions: [aDefinition(), newer], workers: [metal] })).toEqual([
     'warning: definition pyats 1.0.0: no template and no worker can run this lab now: no template fits: ' +
-      'metal: needs CML 2.10 or later; the worker has 2.9.0',
+      'needs CML 2.10 or later; the worker has 2.9.0 (metal)',
   ])
 })
 

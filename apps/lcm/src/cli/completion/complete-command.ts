@@ -10,7 +10,7 @@ import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WOR
 import { handlesOf, type Resource } from '../resource-view.ts'
 import { SAVES } from '../save/save-kind.ts'
 import { TOKENS } from '../token/token-kind.ts'
-import { offerFor } from './completion-suggestions.ts'
+import { type Noun, offerFor } from './completion-suggestions.ts'
 
 /** A completion that takes longer is dropped. */
 const TIMEOUT_MS = 1_000
@@ -53,7 +53,7 @@ const rejoined = (words: readonly string[]): string[] =>
     .split('\n')
 
 /** Returns no names if the API does not respond in time or denies access, because the user is typing. */
-async function knownNames(noun: string, globals: GlobalOptions, shell: Shell): Promise<readonly string[]> {
+async function knownNames(noun: Noun, globals: GlobalOptions, shell: Shell): Promise<readonly string[]> {
   try {
     const asking = async (signal: AbortSignal) => namesOf(noun, (await connect(globals, shell)).client, signal)
     return (await withTimeout(shell.clock, shell.signal, asking, TIMEOUT_MS)) ?? []
@@ -69,7 +69,7 @@ const listing =
   async (client, signal) =>
     handlesOf(kind.view, (await kind.list(client, false, signal)).items)
 
-const LISTS: Readonly<Record<string, List>> = {
+const LISTS: Readonly<Record<Noun, List>> = {
   worker: listing(WORKERS),
   template: listing(TEMPLATES),
   definition: listing(DEFINITIONS),
@@ -85,5 +85,5 @@ const LISTS: Readonly<Record<string, List>> = {
 }
 
 /** Current names of the resources of a noun. */
-const namesOf = (noun: string, client: Client, signal: AbortSignal): Promise<readonly string[]> =>
-  LISTS[noun]?.(client, signal) ?? Promise.resolve([])
+const namesOf = (noun: Noun, client: Client, signal: AbortSignal): Promise<readonly string[]> =>
+  LISTS[noun](client, signal)

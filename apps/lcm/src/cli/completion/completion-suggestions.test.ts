@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { aNotification, aSave, aTarget } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, aTemplate, aWorker } from '../testing/resource-builders.ts'
+import { aDefinition, aSession, aTemplate, aWorker } from '../testing/resource-builders.ts'
 
 /** Completions of these words, of which the last is incomplete. */
 async function offered(...words: string[]): Promise<string[]> {
@@ -14,6 +15,10 @@ async function offered(...words: string[]): Promise<string[]> {
   api.put(aWorker({ id: 'w-0abcdefgh0002', name: 'old', status: 'TERMINATED', desired_status: 'TERMINATED' }))
   api.putTemplate(aTemplate({ name: 'metal' }))
   api.definitions.put(aDefinition())
+  api.sessions.put(aSession())
+  api.seed(() => api.plane.put('saves', { ...aSave(), sealed_key: '', needed_by: [] }))
+  api.seed(() => api.plane.put('notificationTargets', aTarget({ name: 'ops' })))
+  api.seed(() => api.plane.put('notifications', aNotification({ id: 'no-1', status: 'DEAD' })))
   expect(await run(['__complete', '--', ...words], shell)).toBe(0)
   expect(err()).toBe('')
   return outLines()
@@ -45,6 +50,11 @@ it('offers the names of existing resources', async () => {
   expect(await offered('create', 'worker', '--template=')).toEqual(['--template=metal'])
   expect(await offered('get', 'templates', '')).toEqual(['metal'])
   expect(await offered('stop', 'worker', 'metal-1', '')).toEqual([])
+  expect(await offered('book', '--resume', '')).toEqual(['sv-1'])
+  expect(await offered('download', 'save', '')).toEqual(['sv-1'])
+  expect(await offered('get', 'saves', '--session', '')).toEqual(['ls-1'])
+  expect(await offered('test', 'target', '')).toEqual(['ops'])
+  expect(await offered('retry', 'notification', '')).toEqual(['no-1'])
 })
 
 it('asks the LCM named by earlier options, in any notation', async () => {

@@ -10,7 +10,7 @@ export const COMPLETE = '__complete'
 export interface Offer {
   readonly words: readonly string[]
   /** Such as `worker`; null if no resource name is expected. */
-  readonly noun: string | null
+  readonly noun: Noun | null
   /** The part of the current word before each candidate: `--output=` in `--output=j`. */
   readonly prefix: string
 }
@@ -69,11 +69,25 @@ const flagsOf = (command: Command, program: Command): string[] => [
   '--help',
 ]
 
-const NOUNS = ['worker', 'template', 'definition', 'session', 'lab', 'save', 'service', 'leak', 'person', 'token']
-const pluralOf = (noun: string): string => (noun === 'person' ? 'people' : `${noun}s`)
+const NOUNS = [
+  'worker',
+  'template',
+  'definition',
+  'session',
+  'lab',
+  'save',
+  'service',
+  'leak',
+  'person',
+  'token',
+  'target',
+  'notification',
+] as const
+export type Noun = (typeof NOUNS)[number]
+const pluralOf = (noun: Noun): string => (noun === 'person' ? 'people' : `${noun}s`)
 
 /** The noun of an argument: `get workers [id]` expects a worker, `book <definition>` a definition, `--template` a template. */
-function nounOf(name: string, command = ''): string | null {
+function nounOf(name: string, command = ''): Noun | null {
   if (name === 'resume') return 'save'
   const singular = (word: string) => NOUNS.find(noun => word === noun || word === pluralOf(noun)) ?? null
   return singular(name) ?? (name === 'id' || name === 'name' ? singular(command) : null)

@@ -22,7 +22,7 @@ it('shows the cost of each worker by cause, and what pausing saved, for the last
     'w-2 (removed)         -   $4.00   $6.00       -       -   $10.00        -',
     'total            $30.00   $4.00   $6.00       -   $2.00   $42.00   $60.00',
     '',
-    '$42.00 spent since 2025-12-25T00:00:00.000Z, 71% of it for sessions.',
+    '$42.00 spent since 2025-12-25 00:00 UTC, 71% of it for sessions.',
     'Pausing idle workers saved $60.00, 59% of the cost without pausing.',
   ])
 })
@@ -46,7 +46,7 @@ it('requests the given range, and prints JSON for programs', async () => {
 it('reports that nothing was spent, and refuses an invalid time', async () => {
   const captured = capturedShell()
   expect(await run(['cost'], captured.shell)).toBe(0)
-  expect(captured.out()).toBe('No cost since 2025-12-25T00:00:00.000Z.\n')
+  expect(captured.out()).toBe('No cost since 2025-12-25 00:00 UTC.\n')
   expect(await run(['cost', '--since', 'monday'], captured.shell)).toBe(2)
 })
 

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { countText, usdText } from '@lcm/domain/text/format-amounts'
+import { countText, momentText, usdText } from '@lcm/domain/text/format-amounts'
 import { COST_SHARES, type CostShare } from '@lcm/domain/worker/worker-field-schemas'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
@@ -18,7 +18,7 @@ const SHARES_SHOWN: readonly CostShare[] = ['session', 'boot', 'idle', 'drain', 
 
 /** The cost of each worker, and the total. */
 export function costLines(cost: FleetCost, colors: Colors): string[] {
-  if (cost.items.length === 0) return [`No cost since ${cost.since}.`]
+  if (cost.items.length === 0) return [`No cost since ${momentText(cost.since)}.`]
   const rows: Row[] = cost.items.map(item => ({ ...item, name: item.name ?? `${item.worker_id} (removed)` }))
   const total: Row = { ...cost, name: TOTAL }
   const lines = tableLines(columnsFor(cost, colors), [...rows, total])
@@ -59,7 +59,7 @@ function sentences(cost: FleetCost): string[] {
       ? 'Pausing idle workers saved $0.00.'
       : `Pausing idle workers saved ${usdText(saved_usd)}, ${shareText(saved_usd, spent_usd + saved_usd)} of the cost without pausing.`
   const rest = cost.unknown_prices === 0 ? [] : [unknownText(cost.unknown_prices)]
-  return [`${usdText(spent_usd)} spent since ${since}${used}.`, saved, ...rest]
+  return [`${usdText(spent_usd)} spent since ${momentText(since)}${used}.`, saved, ...rest]
 }
 
 const unknownText = (workers: number): string =>

@@ -78,7 +78,7 @@ it('counts the nodes that can be used: 5 for a worker without a license, none on
   api.put(aServingWorker({ id: 'w-4', license: NO_LICENSE, capacity: { declared, reserved } }))
   api.put(aServingWorker({ id: 'w-5', cordoned: true, capacity: { declared, reserved } }))
   expect(await lcm()).toBe(0)
-  expect(outLines()[0]).toContain('  ·  4 of 7 nodes  ·  ')
+  expect(outLines()[0]).toContain('  ·  4 of 7 nodes reserved  ·  ')
 })
 
 const USER = { id: 'bob', name: 'bob', role: 'user' } as const

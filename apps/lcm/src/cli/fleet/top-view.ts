@@ -135,7 +135,7 @@ export function headLines({ workers, sessions, sees_all, capacity, per_hour_usd 
   const whose = sees_all ? '' : ' (yours)'
   const booked = countsText('session', sessions, whose)
   const { declared, usable, reserved } = capacity
-  const nodes = declared.nodes === 0 ? [] : [`${reserved.nodes} of ${usable.nodes} nodes`]
+  const nodes = declared.nodes === 0 ? [] : [`${reserved.nodes} of ${usable.nodes} nodes reserved`]
   const parts = [countsText('worker', workers), ...nodes, `${usdText(per_hour_usd)} per hour`, booked]
   const line = parts.join(BETWEEN)
   return width > 0 && line.length > width ? parts : [line]

@@ -11,6 +11,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { addOneStep, type OneStep } from '../one-step-command.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printOne } from '../resource-view.ts'
 import { secretIn } from '../worker/read-secret.ts'
@@ -73,7 +74,7 @@ async function fieldsOf(options: TargetOptions) {
 export function addCreateTarget(create: Command, shell: Shell): void {
   const command = create
     .command('target <name>')
-    .description('Create a notification target: where LCM sends what happens')
+    .description('Create a notification target, such as a Slack channel')
     .addOption(new Option('--type <type>', 'How it is sent').choices(TARGET_TYPES).makeOptionMandatory())
   addTargetOptions(command).action(async (name: string, options: TargetOptions, command: Command) => {
     const invoked = invocation(command, shell)
@@ -119,57 +120,30 @@ async function print(
   if (!output.quiet) output.out(message)
 }
 
-export function addDeleteTarget(group: Command, shell: Shell): void {
-  group
-    .command('target <name>')
-    .alias('targets')
-    .description('Delete a notification target with its messages')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const { id, name } = await TARGETS.find(client, idOrName, shell.signal)
-      await client.call('deleteNotificationTarget', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`target ${name} deleted`)
-    })
-  group
-    .command('notification <id>')
-    .alias('notifications')
-    .description('Delete a notification; one that is queued is not sent')
-    .action(async (id: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      await NOTIFICATIONS.find(client, id, shell.signal)
-      await client.call('deleteNotification', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`notification ${id} deleted`)
-    })
+export const RETRY_NOTIFICATION: OneStep = {
+  usage: 'notification <id>',
+  plural: 'notifications',
+  summary: 'Send a notification again that LCM gave up',
+  async run(client, wanted, signal) {
+    const { id } = await NOTIFICATIONS.find(client, wanted, signal)
+    const { status } = await client.call('retryNotification', { params: { id }, signal })
+    return `notification ${id} is ${status}`
+  },
 }
 
-export function addRetryNotification(group: Command, shell: Shell): void {
-  group
-    .command('notification <id>')
-    .alias('notifications')
-    .description('Send a notification again that was given up')
-    .action(async (id: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      await NOTIFICATIONS.find(client, id, shell.signal)
-      const { status } = await client.call('retryNotification', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`notification ${id} is ${status}`)
-    })
+const TEST_TARGET: OneStep = {
+  usage: 'target <name>',
+  plural: 'targets',
+  summary: 'Send a test message and print whether the target accepted it',
+  async run(client, idOrName, signal) {
+    const { id, name } = await TARGETS.find(client, idOrName, signal)
+    const { delivered, error } = await client.call('testNotificationTarget', { params: { id }, signal })
+    if (!delivered) throw new CliError(EXIT.failed, `${name} did not accept the test message: ${error}`)
+    return `${name} accepted the test message`
+  },
 }
 
 export function defineTest(group: Command, shell: Shell): void {
-  group
-    .command('target <name>')
-    .alias('targets')
-    .description('Send a test message and print what became of it')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const { id, name } = await TARGETS.find(client, idOrName, shell.signal)
-      const { delivered, error } = await client.call('testNotificationTarget', { params: { id }, signal: shell.signal })
-      if (!delivered) throw new CliError(EXIT.failed, `${name} did not accept the test message: ${error}`)
-      if (!output.quiet) output.out(`${name} accepted the test message`)
-    })
+  addOneStep(group, TEST_TARGET, shell)
   group.addHelpText('afterAll', '\nExamples:\n  lcm test target ops')
 }

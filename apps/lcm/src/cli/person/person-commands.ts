@@ -79,20 +79,6 @@ async function print(person: Person, message: string, { output: format }: Person
   if (!output.quiet) output.out(message)
 }
 
-export function addDeletePerson(group: Command, shell: Shell): void {
-  group
-    .command('person <id>')
-    .alias('people')
-    .description('Remove a person without open sessions, with all tokens and sign-ins')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const person = await PEOPLE.find(client, idOrName, shell.signal)
-      await client.call('removePerson', { params: { id: person.id }, signal: shell.signal })
-      if (!output.quiet) output.out(`person ${label(person)} removed`)
-    })
-}
-
 export function defineInvite(invite: Command, shell: Shell): void {
   invite
     .argument('<person>', 'Id, unique name or email address')

@@ -174,3 +174,16 @@ describe('saves', () => {
     expect(out()).toContain(`\n${id}\n`)
   })
 })
+
+it('says what to do when a save can not be used or deleted', async () => {
+  const { lcm, saved, err, api } = course()
+  expect(await lcm('book', '--resume', 'sv-none')).toBe(1)
+  expect(err()).toBe('error: there is no save sv-none: list saves with `lcm get saves`\n')
+  const id = await saved()
+  expect(await lcm('book', '--resume', id)).toBe(0)
+  expect(await lcm('delete', 'save', id)).toBe(4)
+  expect(err()).toMatch(/was booked from sv-\w+ and is not over: cancel that session, or wait for its end\n$/)
+  api.definitions.put(aDefinition({ saves_enabled: false }))
+  expect(await lcm('save', 'session', 'ls-1')).toBe(4)
+  expect(err()).toMatch(/: ask the author of the definition to set `saves_enabled`\n$/)
+})

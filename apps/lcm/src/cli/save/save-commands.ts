@@ -1,6 +1,6 @@
 import type { Save } from '@lcm/domain/save/save'
 import { isSaved, lastSaveText, saveSizeText } from '@lcm/domain/save/save-text'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Command } from 'commander'
 import { saveFile } from '../backup/save-file.ts'
 import type { Shell } from '../command-dependencies.ts'
@@ -40,7 +40,7 @@ async function save(id: string, options: ActionOptions, invoked: Invocation): Pr
 /** The request is served as soon as the session no longer has it. */
 function judge({ status, save: state }: LabletSession, requestedAt: string | null): Verdict {
   if (state.requested_at === requestedAt && requestedAt !== null)
-    return status === 'READY' || status === 'RUNNING' ? underWay : impossible(`is ${status} and was not saved`)
+    return isUp(status) ? underWay : impossible(`is ${status} and was not saved`)
   return isSaved(state) ? reached : impossible(`was not saved: ${state.outcome?.message ?? 'no reason is recorded'}`)
 }
 

@@ -26,7 +26,7 @@ describe('book', () => {
     expect(api.bodies()).toEqual([{ definition: 'two-routers', duration_minutes: 30 }])
     expect(out()).toBe(
       `session ${await bookedId()} of two-routers 1.0.0 booked ` +
-        'from 2026-01-01T00:00:00.000Z to 2026-01-01T00:30:00.000Z, ends in 30m\n',
+        'from 2026-01-01 00:00 UTC to 2026-01-01 00:30 UTC, ends in 30m\n',
     )
   })
 

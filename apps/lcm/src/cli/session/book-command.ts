@@ -1,4 +1,5 @@
 import { type Instant, readInstant } from '@lcm/domain/instant'
+import { momentText } from '@lcm/domain/text/format-amounts'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
@@ -80,7 +81,7 @@ async function bookSession(definition: string | undefined, options: BookOptions,
   const session = await client.call('createSession', { body, signal })
   const timeout = options.timeout ?? timeoutFor(session, clock.now())
   const { id, definition: pinned, timeslot } = session
-  const slot = `from ${timeslot.start} to ${timeslot.end}, ends ${distanceOf(timeslot.end, clock.now())}`
+  const slot = `from ${momentText(timeslot.start)} to ${momentText(timeslot.end)}, ends ${distanceOf(timeslot.end, clock.now())}`
   const message = `session ${id} of ${pinned.name} ${pinned.version} booked ${slot}`
   const settling = sessionSettling(await namesFor(options, client, signal))
   return settle({ client, item: session, settling, message }, { ...options, timeout }, invoked)

@@ -1,9 +1,9 @@
 import { NEVER_SAVED } from '@lcm/domain/session/lablet-session'
-import { aSave } from '@lcm/testkit/test-data-builders'
+import { aSave, aServingWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aReadySession, aSession } from '../testing/resource-builders.ts'
+import { aDefinition, aReadySession, aSession } from '../testing/resource-builders.ts'
 
 function classroom(session = aReadySession(), typed?: string) {
   const captured = capturedShell(typed === undefined ? {} : { typed })
@@ -31,13 +31,26 @@ it('names the time of the last save', async () => {
   const stored = { ...aSave({ created_at: '2025-12-31T23:50:00.000Z' }), sealed_key: '', needed_by: [] }
   api.seed(() => api.plane.put('saves', stored))
   await lcm('ls-1')
-  expect(err()).toContain('from its last save of 2025-12-31T23:50:00.000Z (10m ago). Changes since then are lost.')
+  expect(err()).toContain('from its last save of 2025-12-31 23:50 UTC (10m ago). Changes since then are lost.')
+})
+
+it('says that the work is saved first, and waits for both', async () => {
+  const { lcm, api, err, out } = classroom(aReadySession({ status: 'RUNNING', worker_id: 'w-1' }))
+  api.put(aServingWorker({ id: 'w-1' }))
+  api.definitions.put(aDefinition({ id: aReadySession().definition.id }))
+  const done = lcm('ls-1', '--yes', '--wait')
+  await api.stream(1)
+  expect(err()).toContain('session ls-1 moves to another worker after a last save of its work, within a minute')
+  api.sessions.change('ls-1', { status: 'PENDING', worker_id: null, move: null })
+  api.sessions.change('ls-1', { status: 'RUNNING', access: aReadySession().access })
+  expect(await done).toBe(0)
+  expect(out()).toContain('session ls-1 is RUNNING after 0s')
 })
 
 it('needs --yes without a terminal, with the same words', async () => {
   const { lcm, err, api } = classroom()
   expect(await lcm('ls-1')).toBe(2)
-  expect(err()).toContain(`${LOST.slice(0, -1)}: add --yes to confirm`)
+  expect(err()).toContain(`${LOST.slice(1, -1)}: add --yes to confirm`)
   expect(api.bodies()).toEqual([])
 })
 

@@ -1,10 +1,13 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
 import type { Save } from '@lcm/domain/save/save'
-import { moveWarning } from '@lcm/domain/session/session-move-request'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isLeaving, moveWarning } from '@lcm/domain/session/session-move-request'
+import { momentText } from '@lcm/domain/text/format-amounts'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findSession } from '../find-resource.ts'
 import type { Invocation } from '../invocation.ts'
+import { newestSave } from '../save/save-kind.ts'
 import { confirmWarning } from '../terminal/confirm-by-name.ts'
 import { type ActionOptions, addAction, settle } from '../waitable-command.ts'
 import { namesFor } from '../worker/worker-names.ts'
@@ -33,9 +36,10 @@ async function move(id: string, options: MoveOptions, invoked: Invocation): Prom
   const { client } = await invoked.connect()
   const found = await findSession(client, id, signal)
   if (!options.yes) {
-    const save = found.save.save_id === null ? null : await savedLast(client, found.save.save_id, signal)
-    const warning = moveWarning(found, save === null ? null : savedAtText(save, clock.now()))
-    await confirmWarning({ name: found.id, expected: 'its id', warning, refusal: warning.slice(0, -1) }, invoked)
+    const save = await newestSave(client, found, signal)
+    const savedAt = save === null ? null : savedAtText(save, clock.now())
+    const warning = moveWarning(found, savedAt, await savesEnabled(client, found, signal))
+    await confirmWarning({ name: found.id, expected: 'its id', warning }, invoked)
   }
   const session = await client.call('moveSession', {
     params: { id: found.id },
@@ -43,11 +47,15 @@ async function move(id: string, options: MoveOptions, invoked: Invocation): Prom
     signal,
   })
   const settling = sessionSettling(await namesFor(options, client, signal))
-  const message = `session ${session.id} moves to another worker; it is ${session.status} now`
+  const how = isLeaving(session) ? ' after a last save of its work, within a minute' : ''
+  const message = `session ${session.id} moves to another worker${how}; it is ${session.status} now`
   return settle({ client, item: session, settling, message }, options, invoked)
 }
 
-const savedLast = (client: Client, id: string, signal: AbortSignal): Promise<Save | null> =>
-  unlessMissing(client.call('getSave', { params: { id }, signal }))
+async function savesEnabled(client: Client, { definition }: LabletSession, signal: AbortSignal): Promise<boolean> {
+  const found = await unlessMissing(client.call('getDefinition', { params: { id: definition.id }, signal }))
+  return found?.saves_enabled === true
+}
 
-const savedAtText = ({ created_at }: Save, nowMs: number): string => `${created_at} (${distanceOf(created_at, nowMs)})`
+const savedAtText = ({ created_at }: Save, nowMs: number): string =>
+  `${momentText(created_at)} (${distanceOf(created_at, nowMs)})`

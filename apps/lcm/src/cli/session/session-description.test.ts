@@ -38,7 +38,7 @@ it('describes a session with a running lab completely', () => {
     'two-routers 1.0.0  ls-1',
     '  status     RUNNING for 1m',
     '  health     OK',
-    '  timeslot   2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, started 2m ago, ends in 58m',
+    '  timeslot   2026-01-01 00:00 UTC to 2026-01-01 01:00 UTC, started 2m ago, ends in 58m',
     '  owner      Ann (ann)',
     '  desired    RUNNING by ann',
     '  worker     metal-1 (w-1)',

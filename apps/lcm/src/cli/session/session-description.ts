@@ -2,6 +2,7 @@ import { toMs } from '@lcm/domain/instant'
 import type { Save } from '@lcm/domain/save/save'
 import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
 import { stepsOf } from '@lcm/domain/session/pipeline-position'
+import { momentText } from '@lcm/domain/text/format-amounts'
 import { needsOf } from '../definition/definition-view.ts'
 import { lastSaveLine } from '../save/save-commands.ts'
 import {
@@ -83,12 +84,12 @@ function ownerText({ owner, owner_name }: LabletSession): string {
 /** The timeslot, with the distance from now. */
 export function slotOf(session: LabletSession, nowMs: number): string {
   const { start, end } = session.timeslot
+  const slot = `${momentText(start)} to ${momentText(end)}`
   const over = endOf(session)
-  if (isFinal(session.status) && over < start)
-    return `${start} to ${end}, canceled ${distanceOf(over, nowMs)}, before its start`
+  if (isFinal(session.status) && over < start) return `${slot}, canceled ${distanceOf(over, nowMs)}, before its start`
   const begins = toMs(start) > nowMs ? 'starts' : 'started'
   const ends = toMs(over) > nowMs ? 'ends' : 'ended'
-  return `${start} to ${end}, ${begins} ${distanceOf(start, nowMs)}, ${ends} ${distanceOf(over, nowMs)}`
+  return `${slot}, ${begins} ${distanceOf(start, nowMs)}, ${ends} ${distanceOf(over, nowMs)}`
 }
 
 export const wantedBy = ({ desired_status, desired_by, desired_reason }: LabletSession): string =>

@@ -1,11 +1,20 @@
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import type { Next } from '@lcm/domain/next-step'
 import type { ReasonCode } from '@lcm/domain/reason'
+import { LAB_RESTORED } from '@lcm/domain/save/restore'
 import type { Save } from '@lcm/domain/save/save'
 import type { PlannedAction } from '@lcm/domain/service-instance'
-import { LAB_STOPPED, type LabletSession, type SessionSave } from '@lcm/domain/session/lablet-session'
+import {
+  isFinal,
+  isOver,
+  isUp,
+  LAB_STOPPED,
+  type LabletSession,
+  type SessionSave,
+} from '@lcm/domain/session/lablet-session'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next-step'
+import { momentText } from '@lcm/domain/text/format-amounts'
 import { decisionLines, type Reader, reasonsOf } from '../decision-text.ts'
 import { lastSaveLine } from '../save/save-commands.ts'
 import { healthLine, section } from '../terminal/description-sections.ts'
@@ -42,7 +51,7 @@ function forLearner(explained: ExplainedSession, { nowMs }: Reader, colors: Colo
   const saved = lastSaveLine(session, save, nowMs)
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = statusColor(session.status, colors)(session.status)
-  const text = learnersText(session, nowMs) ?? sessionNextText(explained.next, { nowMs, duration: formatDuration })
+  const text = learnersText(session, nowMs) ?? learnersStateText(session)
   return [
     `${colors.bold(printable(`${session.id} of ${session.definition.name}`))} is ${status}.`,
     ...part('Now', [text]),
@@ -50,6 +59,17 @@ function forLearner(explained: ExplainedSession, { nowMs }: Reader, colors: Colo
     ...part('Saved work', saved === null ? [] : [saved]),
     ...part('What you can do', adviceFor(explained)),
   ]
+}
+
+/** What a session is doing while all is well. */
+function learnersStateText(session: LabletSession): string {
+  const { status, timeslot } = session
+  if (isFinal(status)) return 'Your session has ended.'
+  if (isOver(session)) return 'Your session is ending and its lab is being removed.'
+  if (isUp(status)) return `You can use your lab until ${momentText(timeslot.end)}.`
+  return status === 'INSTANTIATING'
+    ? 'Your lab is being started.'
+    : 'Your session has a machine. Its lab starts in time.'
 }
 
 function forOperator(explained: ExplainedSession, reader: Reader, colors: Colors): string[] {
@@ -76,7 +96,7 @@ function forOperator(explained: ExplainedSession, reader: Reader, colors: Colors
 const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
   ...(session.last_error === null ? [] : [`Last error: ${session.last_error}`]),
   ...session.conditions
-    .filter(condition => condition.status)
+    .filter(({ type, status }) => (type === LAB_RESTORED ? !status : status))
     .map(({ type, reason, since }) => `${type} for ${ageOf(since, nowMs)}: ${reason.message}`),
 ]
 

@@ -52,7 +52,7 @@ describe('extend', () => {
   it('exits with 4 when it is over, with 2 without a number of minutes', async () => {
     const { lcm, err } = course(aSession({ status: 'ARCHIVED' }))
     expect(await lcm('extend', 'session', 'ls-1', '--minutes', '30')).toBe(4)
-    expect(err()).toBe('error: it is ARCHIVED\n')
+    expect(err()).toBe('error: the session is ARCHIVED; book another session\n')
     expect(await lcm('extend', 'session', 'ls-1')).toBe(2)
     expect(await lcm('extend', 'session', 'ls-1', '--minutes', '1441')).toBe(2)
   })

@@ -45,7 +45,9 @@ it('shows what the session waits for, and a name if there is one', () => {
   expect(waitsFor(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }), names)).toBe(
     'placed on metal-1, waiting for its start time',
   )
-  expect(tableLines(sessionColumns(START_MS, plain, names), [aReadySession()])[1]).toContain(' metal-1 ')
+  expect(tableLines(sessionColumns(START_MS, plain, { names, isLearner: false }), [aReadySession()])[1]).toContain(
+    ' metal-1 ',
+  )
 })
 
 it('shows what is wrong, in full, and what learners can do', () => {

@@ -7,7 +7,7 @@ import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
-import { BY_ID } from '../worker/worker-names.ts'
+import { BY_ID, type WorkerNames } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
 
 /** The status, and the desired status if the session was canceled. */
@@ -86,6 +86,12 @@ export function stageOf(session: LabletSession): string {
   return position === null ? '' : `${position.step.name} ${position.number}/${position.count}`
 }
 
+/** How a table of sessions is read. */
+export interface SessionReader {
+  readonly names: WorkerNames
+  readonly isLearner: boolean
+}
+
 /** Why it is not as it should be, in full: the last column of a table is not shortened. */
 const reasonOf = ({ status, health, waiting_reason }: LabletSession): string =>
   health.reason?.message ?? (status === 'PENDING' ? (waiting_reason?.message ?? '') : '')
@@ -97,7 +103,11 @@ export const endOf = ({ status, timeslot, entered_status_at }: LabletSession): I
 /** The owner's name; sessions of older versions only have the token id. */
 const ownerOf = ({ owner, owner_name }: LabletSession): string => owner_name || owner
 
-export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): readonly Column<LabletSession>[] => [
+export const sessionColumns = (
+  nowMs: number,
+  colors: Colors,
+  { names, isLearner }: SessionReader = { names: BY_ID, isLearner: false },
+): readonly Column<LabletSession>[] => [
   { title: 'ID', text: session => session.id },
   { title: 'DEFINITION', text: ({ definition }) => `${definition.name} ${definition.version}` },
   { title: 'OWNER', text: ownerOf },
@@ -118,7 +128,7 @@ export const sessionColumns = (nowMs: number, colors: Colors, names = BY_ID): re
   },
   { title: 'ENDS', text: session => distanceOf(endOf(session), nowMs) },
   { title: 'AGE', text: session => ageOf(session.created_at, nowMs) },
-  { title: 'REASON', text: reasonOf },
+  { title: 'REASON', text: session => (isLearner ? (learnersText(session, nowMs) ?? '') : reasonOf(session)) },
 ]
 
 type Access = LabletSession['access'][number]

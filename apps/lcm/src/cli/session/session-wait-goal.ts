@@ -1,5 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isLeaving } from '@lcm/domain/session/session-move-request'
 import { unschedulableBecause } from '@lcm/domain/session/unschedulable-reason'
 import { SESSIONS } from '../resource-kinds.ts'
 import { impossible, reached, underWay, type Verdict, WAIT_MS_DEFAULT, type Waited } from '../wait-for-goal.ts'
@@ -35,8 +36,10 @@ function judgeWaiting({ id, waiting_reason }: LabletSession): Verdict {
   return impossible(`can't be placed without a change: ${because.message}`, advice)
 }
 
-/** A READY or RUNNING session may have a retry in progress. */
-function judgeUp({ pipeline }: LabletSession): Verdict {
+/** A READY or RUNNING session may have a retry in progress, or may be about to move. */
+function judgeUp(session: LabletSession): Verdict {
+  if (isLeaving(session)) return underWay
+  const { pipeline } = session
   const steps = pipeline?.name === 'instantiate' ? Object.entries(pipeline.steps) : []
   const failed = steps.find(([, { status }]) => status === 'failed')
   if (failed !== undefined) return impossible(`could not restart its lab: ${failed[0]}: ${failed[1].error}`)
@@ -73,7 +76,7 @@ function progressText(session: LabletSession, names: WorkerNames): string {
 }
 
 export const sessionSettling = (names: WorkerNames): Settling<LabletSession> => ({
-  view: SESSIONS.named?.(names) ?? SESSIONS.view,
+  view: SESSIONS.viewFor?.({ names, isLearner: false }) ?? SESSIONS.view,
   waited: start => waitedSession(start, names),
   outcome(session, elapsed, nowMs) {
     const head = `session ${session.id} is ${session.status} after ${elapsed}`

@@ -14,27 +14,26 @@ export interface Confirmation {
 }
 
 /** Asks for the name before an action that can't be undone. Without a terminal, the command needs `--yes`. */
-export async function confirmByName(confirmation: Confirmation, invoked: Invocation): Promise<void> {
-  const { id, action, loss } = confirmation
-  const name = printable(confirmation.name)
+export function confirmByName({ id, name, action, loss, expected }: Confirmation, invoked: Invocation): Promise<void> {
   const title = action.charAt(0).toUpperCase() + action.slice(1)
-  const warning = `${title} ${name} (${id}) permanently deletes ${loss}.`
-  await confirmWarning({ ...confirmation, warning, refusal: `${action} ${name} permanently deletes ${loss}` }, invoked)
+  const warning = `${title} ${printable(name)} (${id}) permanently deletes ${loss}.`
+  return confirmWarning({ name, expected, warning }, invoked)
 }
 
 interface Warned extends Pick<Confirmation, 'name' | 'expected'> {
   /** What happens, in whole sentences. */
   readonly warning: string
-  /** The same for a script, which can't be asked. */
-  readonly refusal: string
 }
 
 /** Says what happens and asks for the name. Without a terminal, the command needs `--yes`. */
 export async function confirmWarning(
-  { name, expected, warning, refusal }: Warned,
+  { name, expected, warning }: Warned,
   { shell, output }: Invocation,
 ): Promise<void> {
-  if (shell.readLine === null) throw new CliError(EXIT.usage, refusal, 'add --yes to confirm')
+  if (shell.readLine === null) {
+    const message = warning.charAt(0).toLowerCase() + warning.slice(1).replace(/\.$/, '')
+    throw new CliError(EXIT.usage, message, 'add --yes to confirm')
+  }
   output.ask(`${warning} Type ${expected} to confirm: `)
   const typed = await shell.readLine()
   const unchanged = `${printable(name)} was not changed`

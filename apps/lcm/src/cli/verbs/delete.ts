@@ -1,74 +1,101 @@
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
-import { invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
-import { addDeleteTarget } from '../notification/target-commands.ts'
-import { addDeletePerson } from '../person/person-commands.ts'
+import { NOTIFICATIONS, TARGETS } from '../notification/notification-kinds.ts'
+import { addOneStep, type OneStep } from '../one-step-command.ts'
+import { PEOPLE } from '../person/person-kind.ts'
 import { findSave } from '../save/save-kind.ts'
 import { TOKENS } from '../token/token-kind.ts'
 
 export function defineDelete(group: Command, shell: Shell): void {
-  group
-    .command('worker <id>')
-    .alias('workers')
-    .description('Delete the record of a TERMINATED worker')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const { id, name } = await findWorker(client, idOrName, shell.signal)
-      await client.call('deleteWorker', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`record of ${name} (${id}) deleted`)
-    })
-  group
-    .command('definition <id>')
-    .alias('definitions')
-    .description('Delete one version of a definition that no session uses')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const { id, name, definition_version } = await findDefinition(client, idOrName, shell.signal)
-      await client.call('deleteDefinition', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`definition ${name} ${definition_version} (${id}) deleted`)
-    })
+  for (const deletion of DELETIONS) addOneStep(group, deletion, shell)
   addLabVerb(group, 'delete', shell)
-  group
-    .command('template <name>')
-    .alias('templates')
-    .description('Delete a template that no worker uses')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const { name } = await findTemplate(client, idOrName, shell.signal)
-      await client.call('deleteTemplate', { params: { name }, signal: shell.signal })
-      if (!output.quiet) output.out(`template ${name} deleted`)
-    })
-  group
-    .command('save <id>')
-    .alias('saves')
-    .description('Delete saved work permanently')
-    .action(async (id: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      await findSave(client, id, shell.signal)
-      await client.call('deleteSave', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`save ${id} deleted`)
-    })
-  addDeletePerson(group, shell)
-  group
-    .command('token <id>')
-    .alias('tokens')
-    .description('Revoke an API token and end all sign-ins of its person')
-    .action(async (idOrName: string, _: unknown, command: Command) => {
-      const { output, connect } = invocation(command, shell)
-      const { client } = await connect()
-      const { id, name } = await TOKENS.find(client, idOrName, shell.signal)
-      await client.call('deleteToken', { params: { id }, signal: shell.signal })
-      if (!output.quiet) output.out(`token ${name} (${id}) revoked`)
-    })
-  addDeleteTarget(group, shell)
   group.addHelpText('afterAll', EXAMPLES)
 }
+
+const DELETIONS: readonly OneStep[] = [
+  {
+    usage: 'worker <id>',
+    plural: 'workers',
+    summary: 'Delete the record of a TERMINATED worker',
+    async run(client, idOrName, signal) {
+      const { id, name } = await findWorker(client, idOrName, signal)
+      await client.call('deleteWorker', { params: { id }, signal })
+      return `record of ${name} (${id}) deleted`
+    },
+  },
+  {
+    usage: 'definition <id>',
+    plural: 'definitions',
+    summary: 'Delete one version of a definition that no session uses',
+    async run(client, idOrName, signal) {
+      const { id, name, definition_version } = await findDefinition(client, idOrName, signal)
+      await client.call('deleteDefinition', { params: { id }, signal })
+      return `definition ${name} ${definition_version} (${id}) deleted`
+    },
+  },
+  {
+    usage: 'template <name>',
+    plural: 'templates',
+    summary: 'Delete a template that no worker uses',
+    async run(client, idOrName, signal) {
+      const { name } = await findTemplate(client, idOrName, signal)
+      await client.call('deleteTemplate', { params: { name }, signal })
+      return `template ${name} deleted`
+    },
+  },
+  {
+    usage: 'save <id>',
+    plural: 'saves',
+    summary: 'Delete saved work permanently',
+    async run(client, wanted, signal) {
+      const { id } = await findSave(client, wanted, signal)
+      await client.call('deleteSave', { params: { id }, signal })
+      return `save ${id} deleted`
+    },
+  },
+  {
+    usage: 'person <id>',
+    plural: 'people',
+    summary: 'Remove a person without open sessions, with all tokens and sign-ins',
+    async run(client, wanted, signal) {
+      const { id, name } = await PEOPLE.find(client, wanted, signal)
+      await client.call('removePerson', { params: { id }, signal })
+      return `person ${name} (${id}) removed`
+    },
+  },
+  {
+    usage: 'token <id>',
+    plural: 'tokens',
+    summary: 'Revoke an API token and end all sign-ins of its person',
+    async run(client, idOrName, signal) {
+      const { id, name } = await TOKENS.find(client, idOrName, signal)
+      await client.call('deleteToken', { params: { id }, signal })
+      return `token ${name} (${id}) revoked`
+    },
+  },
+  {
+    usage: 'target <name>',
+    plural: 'targets',
+    summary: 'Delete a notification target with its messages',
+    async run(client, idOrName, signal) {
+      const { id, name } = await TARGETS.find(client, idOrName, signal)
+      await client.call('deleteNotificationTarget', { params: { id }, signal })
+      return `target ${name} deleted`
+    },
+  },
+  {
+    usage: 'notification <id>',
+    plural: 'notifications',
+    summary: 'Delete a notification; one that is queued is not sent',
+    async run(client, wanted, signal) {
+      const { id } = await NOTIFICATIONS.find(client, wanted, signal)
+      await client.call('deleteNotification', { params: { id }, signal })
+      return `notification ${id} deleted`
+    },
+  },
+]
 
 const EXAMPLES = `
 Examples:

@@ -1,4 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
+import { isLearner } from '@lcm/contract/route-spec'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { describeDefinition } from '../definition/definition-description.ts'
@@ -50,7 +51,7 @@ const NOUNS: readonly Describable[] = [
         newestSave(client, session, signal),
         client.call('info', { signal }),
       ])
-      const described = { session, workerLabel: label, save, isForLearner: actor.role === 'user' }
+      const described = { session, workerLabel: label, save, isForLearner: isLearner(actor) }
       return (nowMs, colors) => describeSession(described, nowMs, colors)
     },
   },

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { textReason } from '@lcm/domain/reason'
+import { reason, textReason } from '@lcm/domain/reason'
 import { asView } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -196,6 +196,17 @@ it('lists what is down or degraded only, on request', async () => {
   expect(await run(['get', 'sessions', '--health', 'DOWN'], shell)).toBe(0)
   expect(out()).toMatch(/^silent\nID /)
   expect(outLines().at(-1)).toMatch(/^ls-2 .* DOWN .* its machine is gone$/)
+})
+
+it('tells learners what they can do about their session, not what operators read', async () => {
+  const { shell, api, outLines } = capturedShell()
+  const because = reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' })
+  const health = { status: 'DEGRADED' as const, reason: because, since: aSession().created_at }
+  api.sessions.put(aReadySession({ owner: 'bob', health }))
+  api.actAs({ id: 'bob', name: 'bob', role: 'user' })
+  expect(await run(['get', 'sessions'], shell)).toBe(0)
+  expect(outLines().at(-1)).toMatch(/LCM can't see whether your lab is running\. Keep working if your lab responds\./)
+  expect(outLines().at(-1)).not.toContain('metal-1 does not answer')
 })
 
 it('says how old the status of a lab is when its worker does not serve it', async () => {

@@ -1,4 +1,5 @@
 import type { Client } from '@lcm/client/client'
+import { isLearner } from '@lcm/contract/route-spec'
 import { HEALTH_STATUSES, type HealthStatus } from '@lcm/domain/health'
 import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
@@ -13,10 +14,11 @@ import { QUOTAS } from '../quota/quota-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { printList, printOne, type Resource } from '../resource-view.ts'
 import { SAVES, savesOf } from '../save/save-kind.ts'
+import type { SessionReader } from '../session/session-view.ts'
 import { whileRead } from '../terminal/output.ts'
 import { TOKENS } from '../token/token-kind.ts'
 import { type Watchable, watchList } from '../watch-list.ts'
-import { BY_ID, readWorkerNames, type WorkerNames } from '../worker/worker-names.ts'
+import { readWorkerNames } from '../worker/worker-names.ts'
 
 interface GetOptions {
   readonly output: Format
@@ -32,17 +34,17 @@ const watchableOf = <T extends Resource>(
   kind: Kind<T>,
   client: Client,
   { all = false, health }: GetOptions,
-  names: WorkerNames,
+  reader: SessionReader | null,
 ): Watchable<T> => {
   const isWanted = (item: T) => health === undefined || kind.healthOf?.(item) === health
   return {
-    view: kind.named?.(names) ?? kind.view,
+    view: (reader && kind.viewFor?.(reader)) ?? kind.view,
     async list(signal) {
       const { items, revision } = await kind.list(client, all, signal)
       return { items: items.filter(isWanted), revision }
     },
     changed(event) {
-      names.learn(event)
+      reader?.names.learn(event)
       return kind.changed(event)
     },
     deleted: kind.deleted,
@@ -125,8 +127,8 @@ async function getResources<T extends Resource>(
   const { clock } = shell
   const signal = options.watch ? whileRead(shell.signal, output.stdout) : shell.signal
   const format = options.output
-  const isNamed = kind.named !== undefined && format === 'table'
-  const watchable = watchableOf(kind, client, options, isNamed ? await readWorkerNames(client, signal) : BY_ID)
+  const reader = kind.viewFor === undefined || format !== 'table' ? null : await readerOf(client, signal)
+  const watchable = watchableOf(kind, client, options, reader)
   if (idOrName === undefined) {
     if (options.watch) return watchList(watchable, { client, clock, signal, output, format })
     const { items } = await watchable.list(signal)
@@ -139,6 +141,11 @@ async function getResources<T extends Resource>(
   const item = await kind.find(client, idOrName, signal)
   if (options.watch) return watchList(onlyOne(watchable, kind, item, client), { client, clock, signal, output, format })
   return printOne(watchable.view, item, { output, format, nowMs: clock.now() })
+}
+
+async function readerOf(client: Client, signal: AbortSignal): Promise<SessionReader> {
+  const [names, { actor }] = await Promise.all([readWorkerNames(client, signal), client.call('info', { signal })])
+  return { names, isLearner: isLearner(actor) }
 }
 
 /** Whether a list is empty only because `--all` was not given. */

@@ -1,7 +1,10 @@
+import { down } from '@lcm/domain/health'
 import { toInstant } from '@lcm/domain/instant'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
-import { textReason } from '@lcm/domain/reason'
-import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
+import { reason, textReason } from '@lcm/domain/reason'
+import { LAB_RESTORED } from '@lcm/domain/save/restore'
+import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { momentText } from '@lcm/domain/text/format-amounts'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -108,6 +111,48 @@ it('prints the API response as JSON, and refuses an invalid count', async () => 
   expect(await run(['why', 'worker', 'metal-1', '-n', 'many'], capturedShell().shell)).toBe(2)
 })
 
+it('tells learners what they can do with their session, and not how LCM decides', async () => {
+  const { shell, api, outLines } = capturedShell()
+  const { end } = aSession().timeslot
+  api.actAs({ id: 'bob', name: 'bob', role: 'user' })
+  const why = async (session: LabletSession) => {
+    api.sessions.put({ ...session, owner: 'bob' })
+    const before = outLines().length
+    expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
+    return outLines().slice(before)
+  }
+  expect(await why(aReadySession({ status: 'RUNNING' }))).toEqual([
+    'ls-1 of two-routers is RUNNING.',
+    '',
+    'Now',
+    `  You can use your lab until ${momentText(end)}.`,
+    '',
+    'Timeslot',
+    expect.stringContaining(momentText(end)),
+    '',
+    'What you can do',
+    '  lcm describe session ls-1    show how to connect',
+  ])
+  expect(await why(aSession({ status: 'STOPPING' }))).toContain(
+    '  Your session is ending and its lab is being removed.',
+  )
+  const health = down(reason('session_starts_elsewhere'), end)
+  expect((await why(aSession({ status: 'SCHEDULED', health }))).join('\n')).toContain('Your lab is moving to another')
+})
+
+it('names a lab without its saved work as a problem, but not a lab with it', async () => {
+  const { shell, api, outLines } = capturedShell()
+  const because = reason('lab_restored', { save: 'sv-1', saved_at: toInstant(START_MS), refused: [], added: [] })
+  const restored = { type: LAB_RESTORED, status: true, reason: because, since: toInstant(START_MS) }
+  api.sessions.put(aReadySession({ conditions: [restored] }))
+  expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
+  expect(outLines()).not.toContain('Problems')
+  const lost = { ...restored, status: false, reason: reason('lab_not_restored', { refused: [] }) }
+  api.sessions.change('ls-1', { conditions: [lost] })
+  expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
+  expect(outLines()).toContain('Problems')
+})
+
 it('shows when a future session is placed, rather than that it waits', async () => {
   const { shell, api, outLines } = capturedShell()
   api.sessions.put(aSession())
@@ -115,7 +160,7 @@ it('shows when a future session is placed, rather than that it waits', async () 
   const place = { action: 'place', because: textReason(because), due_at: '2026-01-01T05:00:00.000Z' }
   api.plan('resource-scheduler', { resource: 'session:ls-1', ...place })
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
-  expect(outLines()).toContain(`  place it on a worker; for 0s now: ${because}; next check in 5h`)
+  expect(outLines()).toContain(`  place it on a worker in 5h; for 0s now: ${because}`)
 })
 
 it('explains a session that is not placed', async () => {
@@ -137,7 +182,7 @@ it('explains a session that is not placed', async () => {
     '  resource-scheduler decided to wait 20s ago: metal-2 is on its way.',
     '',
     'Desired',
-    '  RUNNING by ann; 2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, started 0s ago, ends in 1h',
+    '  RUNNING by ann; 2026-01-01 00:00 UTC to 2026-01-01 01:00 UTC, started 0s ago, ends in 1h',
     '',
     'Next',
     '  place it on a worker; blocked for 4m: waits for metal-2',
@@ -184,7 +229,7 @@ it('shows the next step of a session, its conditions and what to do', async () =
   sessions.change('ls-1', { status: 'RUNNING', last_error: null, pipeline })
   api.definitions.put(aDefinition({ max_duration_minutes: 300 }))
   const running = await why()
-  expect(running).toContain('  keep its lab up until its timeslot ends; in 1h')
+  expect(running).toContain('  keep its lab up until its timeslot ends in 1h')
   const since = toInstant(START_MS)
   const stopped = {
     type: LAB_STOPPED,

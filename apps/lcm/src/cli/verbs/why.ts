@@ -1,4 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
+import { isLearner } from '@lcm/contract/route-spec'
 import { toMs } from '@lcm/domain/instant'
 import type { ServiceState } from '@lcm/domain/next-step'
 import type { PlannedAction } from '@lcm/domain/service-instance'
@@ -114,7 +115,7 @@ const whySession: Explain = async question => {
   const plan = fleet.planOf(by, `session:${session.id}`)
   const { services, nowMs } = fleet
   const next = nextOfSession({ session, worker, decisions: items, plan, services, nowMs })
-  const isForLearner = actor.role === 'user'
+  const isForLearner = isLearner(actor)
   const data = { session, decisions: newestShown(items, limit, isVerbose), plan, next }
   return {
     data,

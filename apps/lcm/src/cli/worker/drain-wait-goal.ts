@@ -1,6 +1,7 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { namesText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Drain } from '@lcm/domain/worker/worker-field-schemas'
 import type { Clock } from '@lcm/runtime/clock'
@@ -62,8 +63,7 @@ async function sessionUnlessHidden(client: Client, id: string, signal: AbortSign
 export function drainText(worker: Worker, drain: Drain, nowMs: number, ends = NOT_READ): string {
   const sessions = Object.keys(worker.reservations)
   if (sessions.length === 0) return 'no sessions are left'
-  const more = sessions.length - SESSIONS_NAMED
-  const named = `${sessions.slice(0, SESSIONS_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const named = namesText(sessions, SESSIONS_NAMED)
   const leftMs = toMs(drain.deadline) - nowMs
   const limit = leftMs > 0 ? `at most ${formatDuration(leftMs)}` : 'the deadline has passed'
   const count = sessions.length === 1 ? 'session' : `${sessions.length} sessions`

@@ -77,7 +77,9 @@ describe('terminate', () => {
   it('needs --yes without a terminal', async () => {
     const { lcm, api, err } = fleet()
     expect(await lcm('terminate', 'worker', ID)).toBe(2)
-    expect(err()).toBe('error: terminating metal-1 permanently deletes its disk: add --yes to confirm\n')
+    expect(err()).toBe(
+      'error: terminating metal-1 (w-0abcdefgh0001) permanently deletes its disk: add --yes to confirm\n',
+    )
     expect(wasAsked(api.requests())).toBe(false)
     expect(await lcm('terminate', 'worker', ID, '--yes')).toBe(0)
   })

@@ -4,7 +4,8 @@ import type { Shell } from '../command-dependencies.ts'
 import { findWorker } from '../find-resource.ts'
 import type { Invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
-import { addRetryNotification } from '../notification/target-commands.ts'
+import { RETRY_NOTIFICATION } from '../notification/target-commands.ts'
+import { addOneStep } from '../one-step-command.ts'
 import { addSessionRetry } from '../session/session-lifecycle-commands.ts'
 import { confirmByName } from '../terminal/confirm-by-name.ts'
 import { type ActionOptions, addAction, settle } from '../waitable-command.ts'
@@ -72,14 +73,14 @@ Examples:
 export function defineRetry(group: Command, shell: Shell): void {
   addWorkerVerb(group, RETRY, shell)
   addSessionRetry(group, shell)
-  addRetryNotification(group, shell)
+  addOneStep(group, RETRY_NOTIFICATION, shell)
   group.addHelpText(
     'afterAll',
     `
 Examples:
   lcm retry worker metal-3 --wait              a worker that is FAILED
   lcm retry session ls-0n4k2m7a8q1cd --wait    a session whose lab failed to start or was stopped
-  lcm retry notification no-0n4k2m7a8q1cd      a message that was given up`,
+  lcm retry notification no-0n4k2m7a8q1cd      a message that LCM gave up`,
   )
 }
 
