@@ -1,6 +1,8 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { countText } from '@lcm/domain/text/format-amounts'
 import type { Tone } from '@lcm/domain/text/status-tone'
+import { readsAsLearner } from '../state/permission.ts'
+import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
 import { useRead } from './use-read.ts'
 
@@ -17,6 +19,15 @@ export const VERDICTS: Readonly<Record<Preview['outcome'], Verdict>> = {
   resume: { text: 'Would start a stopped worker', tone: 'blue' },
   scale_up: { text: 'Would create a new worker', tone: 'orange' },
   unschedulable: { text: 'Cannot be placed', tone: 'red' },
+}
+
+/** Learners read when their lab can start, not what happens to workers. */
+const LEARNER_TEXTS: Readonly<Record<Preview['outcome'], string>> = {
+  place: 'Can start now',
+  wait: 'Would wait',
+  resume: 'Can start in a few minutes',
+  scale_up: 'Can start in a few minutes',
+  unschedulable: 'Cannot start',
 }
 
 const EVERY_MS = 5_000
@@ -40,13 +51,14 @@ export function PlacementPreview({ definitionId, isLater }: { definitionId: stri
 }
 
 function PreviewOf({ preview, isLater }: { preview: Preview; isLater: boolean }) {
+  const forLearner = readsAsLearner(useConsole().state.info.value)
   const { text, tone } = VERDICTS[preview.outcome]
   return (
     <>
       <p class={`preview-verdict tone-${tone}`}>
         <NamedIcon name={preview.outcome === 'place' ? 'check' : 'arrow'} />
         <span>
-          <strong>{text}</strong>
+          <strong>{forLearner ? LEARNER_TEXTS[preview.outcome] : text}</strong>
           {isLater && ' if it started now'}: {preview.because.message}.
         </span>
       </p>

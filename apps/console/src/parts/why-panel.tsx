@@ -10,6 +10,7 @@ import type { ComponentChildren } from 'preact'
 import { Age } from './age.tsx'
 import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
+import { CodeText } from './sentence.tsx'
 import { Timestamp } from './timestamp.tsx'
 import { type Read, useRead } from './use-read.ts'
 
@@ -70,7 +71,7 @@ export function NextStep({ why: { resource, next, decisions, services, plan } }:
   const isBlocked = step.next.blocked_by?.kind === 'block'
   return (
     <p class={`why-next ${isBlocked ? 'callout tone-orange' : ''}`}>
-      <strong>Next</strong> {step.text}
+      <strong>Next</strong> <CodeText text={step.text} />
     </p>
   )
 }

@@ -1,4 +1,4 @@
-import { mayCall, mayView } from '@lcm/contract/route-spec'
+import { isLearner, mayCall, mayView } from '@lcm/contract/route-spec'
 import { ROUTES, type RouteName } from '@lcm/contract/routes'
 import type { Info } from './live-state.ts'
 
@@ -13,5 +13,5 @@ export const isAllowed = (info: Info | null, route: RouteName): boolean =>
 export const canSeeAllSessions = (info: Info | null): boolean =>
   info !== null && mayView({ ...info.actor, service: null }, '')
 
-/** Users book and use labs, and don't read how LCM places and runs them. */
-export const isLearner = (info: Info | null): boolean => info?.actor.role === 'user'
+/** Learners read what concerns them, in other words than operators. */
+export const readsAsLearner = (info: Info | null): boolean => info !== null && isLearner(info.actor)

@@ -36,8 +36,8 @@ describe('a worker in one line', () => {
     expect(statusNote(aWorker({ launch: anAttempt({ error: 'no capacity' }) }))).toBe('no capacity')
   })
 
-  it('is its service while it runs', () => {
-    const cml = { ...aWorker().cml, version: '2.8.1' }
+  it('is its service and version while it runs', () => {
+    const cml = { ...aWorker().cml, version: '2.8.1+build.7' }
     expect(statusNote(aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', cml }))).toBe('CML is available, 2.8.1')
   })
 })

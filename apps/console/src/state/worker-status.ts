@@ -27,7 +27,8 @@ export function statusNote(worker: Worker): string {
   // The history says why it has its status.
   if (reason !== null && reason.code !== 'worker_status') return reason.message
   if (worker.status === 'RUNNING')
-    return [SERVICE_TEXTS[worker.service_status], worker.cml.version].filter(Boolean).join(', ')
+    // Without the build, such as +build.7, for which lists have no space.
+    return [SERVICE_TEXTS[worker.service_status], worker.cml.version?.split('+')[0]].filter(Boolean).join(', ')
   const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null
   return launchError ?? historyOf(worker)[0]?.because.message ?? ''
 }

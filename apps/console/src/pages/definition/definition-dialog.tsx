@@ -70,16 +70,10 @@ export function CreateDialog() {
 
 /** Loads the definition first: lists don't include its topology. */
 export function EditDialog({ id }: { id: string }) {
-  const { dialog } = useConsole()
   const known = useRead(`edit ${id}`, (client, signal) => client.call('getDefinition', { params: { id }, signal }))
   if (known.value !== null) return <EditForm known={known.value} />
   return (
-    <Modal
-      title="New version"
-      onClose={() => {
-        dialog.value = null
-      }}
-    >
+    <Modal title="New version">
       <p class="modal-body muted">{known.error ?? 'Loading the definition…'}</p>
     </Modal>
   )

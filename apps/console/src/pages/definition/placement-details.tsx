@@ -16,15 +16,10 @@ const EVERY_MS = 5_000
 
 /** Refreshes while open, and closes when the definition is deleted. */
 export function PreviewDialog({ id }: { id: string }) {
-  const { dialog, state } = useConsole()
+  const { state } = useConsole()
   const definition = state.live.definition.get(id)
   return (
-    <Modal
-      title={`Where ${definition ? fullName(definition) : id} would be placed`}
-      onClose={() => {
-        dialog.value = null
-      }}
-    >
+    <Modal title={`Where ${definition ? fullName(definition) : id} would be placed`}>
       <div class="modal-body">
         <Placement id={id} />
       </div>

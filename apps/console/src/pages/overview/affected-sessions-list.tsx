@@ -3,6 +3,7 @@ import { toneOf } from '@lcm/domain/text/status-tone'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { StatusIcon } from '../../parts/icons.tsx'
+import { Sentence } from '../../parts/sentence.tsx'
 import { sessionHash } from '../../state/router.ts'
 import { ownerText } from '../session/session-text.ts'
 
@@ -29,9 +30,15 @@ function Group({ group: { health, headline, fix, sessions } }: { group: Affected
           <StatusIcon status={status} />
           {health === 'OK' ? 'Waiting' : health}
         </span>
-        <strong>{sentenceOf(headline.message)}</strong>
+        <strong>
+          <Sentence text={headline.message} />
+        </strong>
       </p>
-      {fix !== null && <p class="affected-fix">{sentenceOf(fix.message)}</p>}
+      {fix !== null && (
+        <p class="affected-fix">
+          <Sentence text={fix.message} />
+        </p>
+      )}
       <details>
         <summary>
           {owners.slice(0, NAMED_MAX).join(', ')}
@@ -46,9 +53,6 @@ function Group({ group: { health, headline, fix, sessions } }: { group: Affected
     </li>
   )
 }
-
-/** Begins with a capital letter and ends with one period. */
-const sentenceOf = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/[\s.]+$/, '')}.`
 
 function useOwners(sessions: readonly AffectedSession[]): string[] {
   const me = useConsole().state.info.value?.actor

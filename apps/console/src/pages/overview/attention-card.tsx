@@ -9,6 +9,7 @@ import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon, StatusIcon } from '../../parts/icons.tsx'
+import { CodeText } from '../../parts/sentence.tsx'
 import { SessionBadge, shownStatus } from '../../parts/status/status-badge.tsx'
 import { type Read, useRead } from '../../parts/use-read.ts'
 import { failureText } from '../../state/failure-text.ts'
@@ -59,16 +60,17 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
   const every = { everyMs: READ_EVERY_MS }
   const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
   const leaks = useRead('leaks', readLeaks, every)
+  const groups = affectedSessions(sessions)
   const items = attentionOf({
     workers,
     sessions,
+    affected: groups,
     definitions: live.definition.all().values(),
     labs: live.lab.all().values(),
     services: services.value?.items ?? null,
     leaks: leaks.value?.items ?? [],
     nowMs,
   })
-  const groups = affectedSessions(sessions)
   const count = items.length + groups.length
   const isKnown = services.value !== null && leaks.value !== null
   return (
@@ -129,7 +131,9 @@ const Item = ({ item, onResolved }: { item: Attention; onResolved: () => void })
     <a class="attention-name" href={item.href}>
       {item.name}
     </a>
-    <span class="attention-text">{item.text}</span>
+    <span class="attention-text">
+      <CodeText text={item.text} />
+    </span>
     <span class="attention-end muted">
       {item.since !== null && <Age since={item.since} />}
       {item.leak !== null && <ResolveButton leak={item.leak} onResolved={onResolved} />}

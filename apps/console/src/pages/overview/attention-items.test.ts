@@ -1,3 +1,4 @@
+import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import { degraded, down } from '@lcm/domain/health'
 import { reason, textReason } from '@lcm/domain/reason'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
@@ -12,6 +13,7 @@ const NOW_MS = Date.parse('2026-01-02T03:30:00.000Z')
 const QUIET: Watched = {
   workers: [],
   sessions: [],
+  affected: [],
   definitions: [],
   labs: [],
   services: null,
@@ -19,7 +21,11 @@ const QUIET: Watched = {
   nowMs: NOW_MS,
 }
 const found = (more: Partial<Watched>) =>
-  attentionOf({ ...QUIET, ...more }).map(({ urgency, what, text }) => [urgency, what, text])
+  attentionOf({ ...QUIET, ...more, affected: affectedSessions(more.sessions ?? []) }).map(({ urgency, what, text }) => [
+    urgency,
+    what,
+    text,
+  ])
 const LEAK = {
   id: 'll-1',
   version: 1,

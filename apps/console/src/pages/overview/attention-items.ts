@@ -1,5 +1,5 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
-import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
+import type { AffectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
@@ -42,6 +42,8 @@ interface Service {
 export interface Watched {
   readonly workers: Iterable<Worker>
   readonly sessions: Iterable<LabletSession>
+  /** Sessions that have an entry of their own, by cause. */
+  readonly affected: readonly AffectedSessions[]
   readonly definitions: Iterable<Omit<LabletDefinition, 'topology'>>
   readonly labs: Iterable<LabRecord>
   /** Null until loaded. */
@@ -50,18 +52,19 @@ export interface Watched {
   readonly nowMs: number
 }
 
-/** Problems without affected sessions, most urgent and oldest first. A worker that sessions name as their cause is left out, unless
- * something keeps it from starting. */
+/**
+ * Problems without affected sessions, most urgent and oldest first. A worker that sessions name as their cause is left out,
+ * unless something keeps it from starting.
+ */
 export function attentionOf(watched: Watched): Attention[] {
-  const sessions = [...watched.sessions]
-  const named = new Set(affectedSessions(sessions).map(({ cause }) => cause.params.worker))
+  const named = new Set(watched.affected.map(({ cause }) => cause.params.worker))
   const isNamed = (worker: Worker) =>
     named.has(worker.name) && workerHealth(worker).status !== 'OK' && holding(worker, CONDITION.blocked) === undefined
   const found = [
     ...(watched.services ?? []).flatMap(ofService),
     ...each(watched.workers, worker => (isNamed(worker) ? null : ofWorker(worker, watched.nowMs))),
     ...watched.leaks.filter(leak => leak.resolved_at === null).map(ofLeak),
-    ...each(sessions, session => ofSession(session, watched.nowMs)),
+    ...each(watched.sessions, session => ofSession(session, watched.nowMs)),
     ...each(watched.definitions, ofDefinition),
     ...each(watched.labs, ofLab),
   ]

@@ -28,7 +28,12 @@ export function FleetCard({ summary }: { summary: FleetSummary }) {
         ))}
       </div>
       <StatusCounts class="fleet-counts" page="workers" counts={counts} />
-      {troubled.length > 0 && <StatusCounts class="fleet-counts" page="workers" by="health" counts={troubled} />}
+      {troubled.length > 0 && (
+        <>
+          <p class="muted fleet-health">Of these</p>
+          <StatusCounts class="fleet-counts" page="workers" by="health" counts={troubled} />
+        </>
+      )}
       {counts.length === 0 && <p class="muted">No workers.</p>}
     </section>
   )

@@ -2,7 +2,7 @@ import { countText } from '@lcm/domain/text/format-amounts'
 import { useComputed } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
 import { type FleetSummary, summaryOf } from '../../state/fleet-summary.ts'
-import { canSeeAllSessions, isLearner } from '../../state/permission.ts'
+import { canSeeAllSessions, readsAsLearner } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
 import { useSessions } from '../session/use-sessions.ts'
 import { AttentionCard, LearnersAttentionCard } from './attention-card.tsx'
@@ -37,7 +37,7 @@ export function OverviewPage(_: { query: Query }) {
         </p>
       </header>
       <FirstSteps hasWorker={summary.present > 0} hasDefinition={live.definition.all().size > 0} />
-      {isLearner(state.info.value) ? (
+      {readsAsLearner(state.info.value) ? (
         <LearnersAttentionCard sessions={sessions} nowMs={steps.value} />
       ) : (
         <AttentionCard workers={workers} sessions={sessions} nowMs={steps.value} />

@@ -1,3 +1,4 @@
+import { withHealth } from '@lcm/domain/health'
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { toneOf } from '@lcm/domain/text/status-tone'
@@ -80,26 +81,32 @@ const Timeline = ({ bars, laneCount, day, nowMs }: TimelineProps) => (
 
 const percent = (share: number): string => `${share * 100}%`
 
-function TimelineBar({ bar: { session, lane, left, width, isLabelBefore } }: { bar: Bar }) {
+function TimelineBar({ bar: { session, lane, left, width, labelSide, labelSpace } }: { bar: Bar }) {
   const { state } = useConsole()
   const { status, health, definition, timeslot } = session
   const info = state.info.value
   const owner = ownerText(session, info?.actor)
   const shown = shownStatus(status, health)
-  const stated = shown === status ? status : `${status}, ${shown}`
   // Screen readers expect the visible text in the label.
   const visible = canSeeAllSessions(info) ? `${owner} ${definition.name}` : definition.name
-  const text = `${visible}, ${stated}, ${slotText(timeslot)}`
+  const text = `${visible}, ${withHealth(status, health.status)}, ${slotText(timeslot)}`
   return (
-    <li style={{ left: percent(left), width: percent(width), top: `${lane * LANE_PX}px` }}>
+    <li
+      style={{
+        left: percent(left),
+        width: percent(width),
+        top: `${lane * LANE_PX}px`,
+        '--label-space': labelSpace,
+      }}
+    >
       <a
-        class={`today-bar tone-${toneOf(shown)} ${isLabelBefore ? 'label-before' : ''}`}
+        class={`today-bar tone-${toneOf(shown)} label-${labelSide}`}
         href={sessionHash(session.id)}
         title={text}
         aria-label={text}
       >
         <StatusIcon status={shown} />
-        <span>
+        <span class="bar-name">
           {canSeeAllSessions(info) && <strong>{owner} </strong>}
           {definition.name}
         </span>

@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
-import { labeledBar } from '../../parts/labeled-bar.ts'
+import { type LabelSide, type LabelSpace, labeledBar, withLabelSpace } from '../../parts/labeled-bar.ts'
 
 export interface Day {
   readonly startMs: number
@@ -29,14 +29,13 @@ export const hoursOf = (
 ): { readonly hour: number; readonly place: number }[] =>
   HOURS.map(hour => ({ hour, place: placeOf(atHour(hour), day) }))
 
-export interface Bar {
+export interface Bar extends LabelSpace {
   readonly session: LabletSession
   /** Row of the bar, from the top, starting at 0. */
   readonly lane: number
   readonly left: number
   readonly width: number
-  /** Whether its label stands before it. */
-  readonly isLabelBefore: boolean
+  readonly labelSide: LabelSide
 }
 
 export interface Today {
@@ -57,15 +56,16 @@ export function todayOf(sessions: Iterable<LabletSession>, day: Day): Today {
     .filter(({ startMs, endMs }) => endMs > startMs && startMs < day.endMs && endMs > day.startMs)
     .toSorted((a, b) => a.startMs - b.startMs || a.session.id.localeCompare(b.session.id))
   const laneEnds: number[] = []
-  const bars = found.map(({ session, startMs, endMs }) => {
+  const placed = found.map(({ session, startMs, endMs }) => {
     const left = Math.min(placeOf(startMs, day), 1 - WIDTH_MIN)
     const width = Math.max(WIDTH_MIN, placeOf(endMs, day) - left)
-    const { from, to, isBefore } = labeledBar(left, width)
+    const { from, to, labelSide } = labeledBar(left, width)
     const free = laneEnds.findIndex(end => end <= from)
     const lane = free === -1 ? laneEnds.length : free
     laneEnds[lane] = to + GAP
-    return { session, lane, left, width, isLabelBefore: isBefore }
+    return { session, lane, left, width, labelSide }
   })
+  const bars = withLabelSpace(placed)
   return { bars, laneCount: laneEnds.length, counts: countsOf(bars) }
 }
 

@@ -6,10 +6,10 @@ import { aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import {
   activityText,
+  activityTextFor,
   countsText,
   inOrder,
   isCanceled,
-  learnersActivityText,
   notesOf,
   ownerText,
   shortened,
@@ -59,10 +59,12 @@ it('shows why its owner cannot use it, before all else', () => {
 
 it('shows learners what they can do', () => {
   const health = degraded(reason('lab_stopped_on_cml', { state: 'STOPPED' }), START)
-  expect(learnersActivityText(aSession({ status: 'RUNNING', health }), NOW_MS)).toBe(
-    'Your lab is stopped. To start it again, choose Retry.',
-  )
-  expect(learnersActivityText(aSession({ status: 'RUNNING' }), NOW_MS)).toBe('lab in use')
+  const stopped = aSession({ status: 'RUNNING', health })
+  const textFor = (role: 'user' | 'operator', session = stopped) =>
+    activityTextFor({ id: 'bob', name: 'bob', role }, session, NOW_MS)
+  expect(textFor('user')).toBe('Your lab is stopped. To start it again, choose Retry.')
+  expect(textFor('user', aSession({ status: 'RUNNING' }))).toBe('lab in use')
+  expect(textFor('operator')).toBe(activityText(stopped))
 })
 
 it('shows why a session ended', () => {

@@ -1,3 +1,4 @@
+import { isLearner } from '@lcm/contract/route-spec'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, positionIn } from '@lcm/domain/session/pipeline-position'
@@ -122,9 +123,9 @@ export function activityText(session: LabletSession): string {
 export const learnerTextOf = (session: LabletSession, nowMs: number) =>
   learnerText(session, { nowMs, time: at => minuteText(toMs(at)), retry: 'choose Retry' })
 
-/** The same for learners, who read what they can do. */
-export function learnersActivityText(session: LabletSession, nowMs: number): string {
-  const text = learnerTextOf(session, nowMs)
+/** The same in the words of its reader: learners read what they can do. */
+export function activityTextFor(me: Info['actor'] | undefined, session: LabletSession, nowMs: number): string {
+  const text = me && isLearner(me) ? learnerTextOf(session, nowMs) : null
   return text === null ? activityText(session) : learnerLine(text)
 }
 

@@ -1,38 +1,42 @@
 import type { BodyInput } from '@lcm/contract/routes'
-import { NOTIFICATION_KINDS, SEVERITIES, TARGET_TYPES } from '@lcm/domain/notification/notification-target'
+import {
+  NOTIFICATION_KINDS,
+  type NotificationKind,
+  SEVERITIES,
+  type Severity,
+  TARGET_TYPES,
+  type TargetType,
+} from '@lcm/domain/notification/notification-target'
 import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
 import { SelectField, TextField } from '../../parts/dialog/fields.tsx'
 import { FormDialog } from '../../parts/dialog/form-dialog.tsx'
 
 const ALL = 'all'
-const OWNERS = ['no', 'yes'] as const
 
 interface Draft {
   readonly name: Signal<string>
-  readonly type: Signal<string>
+  readonly type: Signal<TargetType>
   readonly url: Signal<string>
   readonly to: Signal<string>
-  readonly toOwner: Signal<string>
-  readonly kind: Signal<string>
-  readonly severity: Signal<string>
+  readonly toOwner: Signal<boolean>
+  readonly kind: Signal<NotificationKind | typeof ALL>
+  readonly severity: Signal<Severity>
 }
 
 export function NewTargetDialog({ onMade }: { onMade: () => void }) {
   const { client } = useConsole()
   const draft: Draft = {
     name: useSignal(''),
-    type: useSignal<string>('slack'),
+    type: useSignal<TargetType>('slack'),
     url: useSignal(''),
     to: useSignal(''),
-    toOwner: useSignal<string>('no'),
-    kind: useSignal<string>(ALL),
-    severity: useSignal<string>('info'),
+    toOwner: useSignal(false),
+    kind: useSignal<NotificationKind | typeof ALL>(ALL),
+    severity: useSignal<Severity>('info'),
   }
   const isEmail = draft.type.value === 'email'
-  const address = isEmail
-    ? draft.to.value.trim() !== '' || draft.toOwner.value === 'yes'
-    : draft.url.value.trim() !== ''
+  const address = isEmail ? draft.to.value.trim() !== '' || draft.toOwner.value : draft.url.value.trim() !== ''
   const send = async () => {
     await client.call('createNotificationTarget', { body: bodyOf(draft) })
     onMade()
@@ -49,7 +53,16 @@ export function NewTargetDialog({ onMade }: { onMade: () => void }) {
       {isEmail ? (
         <>
           <TextField label="To" note="addresses, separated by commas" value={draft.to} />
-          <SelectField label="Also write to the owner of each session" chosen={draft.toOwner} options={OWNERS} />
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={draft.toOwner}
+              onChange={event => {
+                draft.toOwner.value = event.currentTarget.checked
+              }}
+            />
+            <span>Also write to the owner of each session</span>
+          </label>
         </>
       ) : (
         <TextField label="URL" note="never shown again" value={draft.url} isSecret placeholder="https://" />
@@ -60,12 +73,10 @@ export function NewTargetDialog({ onMade }: { onMade: () => void }) {
   )
 }
 
-function bodyOf(draft: Draft): BodyInput<'createNotificationTarget'> {
-  const type = TARGET_TYPES.find(each => each === draft.type.value) ?? 'slack'
-  const kinds = NOTIFICATION_KINDS.filter(each => each === draft.kind.value)
-  const min_severity = SEVERITIES.find(each => each === draft.severity.value) ?? 'info'
-  const body = { name: draft.name.value.trim(), type, kinds, min_severity }
-  if (type !== 'email') return { ...body, url: draft.url.value.trim() }
+function bodyOf({ name, type, kind, severity, ...draft }: Draft): BodyInput<'createNotificationTarget'> {
+  const kinds = kind.value === ALL ? [] : [kind.value]
+  const body = { name: name.value.trim(), type: type.value, kinds, min_severity: severity.value }
+  if (type.value !== 'email') return { ...body, url: draft.url.value.trim() }
   const to = draft.to.value.split(',').map(each => each.trim())
-  return { ...body, to: to.filter(each => each !== ''), to_owner: draft.toOwner.value === 'yes' }
+  return { ...body, to: to.filter(each => each !== ''), to_owner: draft.toOwner.value }
 }

@@ -36,7 +36,8 @@ export function NotificationsCard() {
     dialog.value = <NewTargetDialog onMade={reload} />
   }
   const items = targets.value?.items ?? []
-  const given = dead.value?.items ?? []
+  const undelivered = dead.value?.items ?? []
+  const error = targets.error ?? dead.error
   return (
     <section class="card tokens" aria-labelledby="notifications-title">
       <header class="tokens-head">
@@ -47,7 +48,7 @@ export function NotificationsCard() {
           Create target
         </button>
       </header>
-      {targets.error !== null && <p class="muted">Could not load the targets: {targets.error}</p>}
+      {error !== null && <p class="muted">Could not load the notifications: {error}</p>}
       {targets.value !== null && items.length === 0 && <p class="muted">No targets yet.</p>}
       {items.length > 0 && (
         <ul class="token-list">
@@ -56,11 +57,11 @@ export function NotificationsCard() {
           ))}
         </ul>
       )}
-      {given.length > 0 && (
+      {undelivered.length > 0 && (
         <>
           <h3>Not delivered</h3>
           <ul class="token-list">
-            {given.map(notification => (
+            {undelivered.map(notification => (
               <DeadRow key={notification.id} notification={notification} onChanged={reload} />
             ))}
           </ul>
@@ -105,10 +106,14 @@ function TargetRow({ target, onChanged }: { target: NotificationTargetView; onCh
         {type}
         <span class="sub">{target.kinds.length === 0 ? 'all kinds' : target.kinds.join(', ')}</span>
       </span>
-      <span class="muted" title={last_success_at === null ? undefined : exactText(toMs(last_success_at))}>
-        {last_success_at === null ? 'Nothing delivered yet' : `Delivered ${dayText(toMs(last_success_at))}`}
-      </span>
-      <span class={isBroken ? 'tone-red' : 'muted'}>{isBroken ? `Failed: ${last_error}` : severityText(target)}</span>
+      {isBroken ? (
+        <span class="target-failure tone-red">Failed: {last_error}</span>
+      ) : (
+        <span class="muted" title={last_success_at === null ? undefined : exactText(toMs(last_success_at))}>
+          {last_success_at === null ? 'Nothing delivered yet' : `Delivered ${dayText(toMs(last_success_at))}`}
+        </span>
+      )}
+      <span class="muted">{severityText(target)}</span>
       <span class="row-actions">
         <WorkingButton verb="Test" of={name} run={test} onDone={onChanged} />
         <button type="button" class="button small danger" onClick={confirm}>

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useConsole } from '../console-context.ts'
 import { TextField } from './fields.tsx'
 import { Modal } from './modal.tsx'
+import { useOwnDialog } from './use-own-dialog.ts'
 
 interface ConfirmProps {
   readonly title: string
@@ -18,13 +18,10 @@ interface ConfirmProps {
 }
 
 export function ConfirmDialog({ title, verb, typed, keep = 'Cancel', onConfirm, children }: ConfirmProps) {
-  const { dialog } = useConsole()
+  const { close } = useOwnDialog()
   const given = useSignal('')
   // Evaluated again on submit: the rendered state may be a frame older than the typed text.
   const isConfirmed = () => typed === null || given.value === typed
-  const close = () => {
-    dialog.value = null
-  }
   const submit = (event: Event) => {
     event.preventDefault()
     if (!isConfirmed()) return
@@ -32,7 +29,7 @@ export function ConfirmDialog({ title, verb, typed, keep = 'Cancel', onConfirm, 
     close()
   }
   return (
-    <Modal title={title} onClose={close}>
+    <Modal title={title}>
       <form class="modal-body" onSubmit={submit}>
         {children}
         {typed !== null && (

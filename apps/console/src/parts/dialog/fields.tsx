@@ -35,21 +35,21 @@ export const TextField = ({ label, note, value, isSecret = false, ...more }: Tex
   </label>
 )
 
-interface SelectFieldProps {
+interface SelectFieldProps<T extends string> {
   readonly label: string
-  readonly chosen: Signal<string>
-  readonly options: readonly string[]
+  readonly chosen: Signal<T>
+  readonly options: readonly T[]
   /** Shown when there are no options. */
   readonly none?: string
 }
 
-export const SelectField = ({ label, chosen, options, none }: SelectFieldProps) => (
+export const SelectField = <T extends string>({ label, chosen, options, none }: SelectFieldProps<T>) => (
   <label class="field">
     <span>{label}</span>
     <select
       value={chosen}
       onChange={event => {
-        chosen.value = event.currentTarget.value
+        chosen.value = options.find(option => option === event.currentTarget.value) ?? chosen.value
       }}
     >
       {options.length === 0 && none !== undefined && <option value="">{none}</option>}

@@ -1,10 +1,10 @@
 import { ApiError } from '@lcm/client/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
 import { failureText } from '../../state/failure-text.ts'
 import { useConsole } from '../console-context.ts'
 import { Modal, Refusal } from './modal.tsx'
+import { useOwnDialog } from './use-own-dialog.ts'
 
 interface FormProps {
   readonly title: string
@@ -18,15 +18,10 @@ interface FormProps {
 
 /** A form that closes when the API accepts the request. A refusal after the user left is shown as a notice. */
 export function FormDialog({ title, verb, isComplete, send, children }: FormProps) {
-  const { dialog, notices } = useConsole()
-  const own = useRef(dialog.peek()).current
+  const { notices } = useConsole()
+  const { isShown, close } = useOwnDialog()
   const isSending = useSignal(false)
   const refusal = useSignal<unknown>(null)
-  // Another dialog may be open by now.
-  const isShown = () => dialog.peek() === own
-  const close = () => {
-    if (isShown()) dialog.value = null
-  }
   const submit = async (event: Event) => {
     event.preventDefault()
     if (isSending.value || !isComplete) return
@@ -42,7 +37,7 @@ export function FormDialog({ title, verb, isComplete, send, children }: FormProp
     }
   }
   return (
-    <Modal title={title} onClose={close}>
+    <Modal title={title}>
       <form class="modal-body" onSubmit={submit}>
         {children}
         {refusal.value !== null && <RefusalOf error={refusal.value} />}

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { useConsole } from '../console-context.ts'
+import { useOwnDialog } from './use-own-dialog.ts'
 
 export interface MenuItem {
   readonly key: string
@@ -24,12 +24,9 @@ const SHEET_PX = 760
 
 /** A menu beside its button, built on the native dialog: Escape and a click outside close it. */
 export function Menu({ label, anchor, items }: MenuProps) {
-  const { dialog } = useConsole()
+  const { close } = useOwnDialog()
   const menu = useRef<HTMLDialogElement>(null)
-  const isGone = useMenuPlace(menu, anchor)
-  const close = () => {
-    dialog.value = null
-  }
+  useMenuPlace(menu, anchor, close)
   const pick = ({ disabledReason, onPick }: MenuItem) => {
     if (disabledReason !== null) return
     close()
@@ -40,7 +37,7 @@ export function Menu({ label, anchor, items }: MenuProps) {
       ref={menu}
       class="menu"
       aria-label={label}
-      onClose={() => isGone.current || close()}
+      onClose={close}
       onClick={event => event.target === menu.current && close()}
       onKeyDown={event => moveFocus(event, menu.current)}
     >
@@ -63,13 +60,8 @@ export function Menu({ label, anchor, items }: MenuProps) {
   )
 }
 
-/**
- * Positions the menu below its button, or above when there is no space. Scrolling closes it. Returns whether the menu was
- * removed: the browser fires `close` late, when another dialog may already be open.
- */
-function useMenuPlace(menu: { readonly current: HTMLDialogElement | null }, anchor: Element): { current: boolean } {
-  const { dialog } = useConsole()
-  const isGone = useRef(false)
+/** Positions the menu below its button, or above when there is no space. Scrolling closes it. */
+function useMenuPlace(menu: { readonly current: HTMLDialogElement | null }, anchor: Element, close: () => void): void {
   useLayoutEffect(() => {
     const shown = menu.current
     const opener = document.activeElement
@@ -82,20 +74,15 @@ function useMenuPlace(menu: { readonly current: HTMLDialogElement | null }, anch
       shown.style.top = `${fitsBelow ? below : Math.max(GAP_PX, top - GAP_PX - shown.offsetHeight)}px`
       shown.style.left = `${Math.max(GAP_PX, right - shown.offsetWidth)}px`
     }
-    const close = () => {
-      dialog.value = null
-    }
     window.addEventListener('scroll', close, { passive: true })
     window.addEventListener('resize', close)
     return () => {
       window.removeEventListener('scroll', close)
       window.removeEventListener('resize', close)
-      isGone.current = true
       shown.close()
       if (opener instanceof HTMLElement) opener.focus({ preventScroll: true })
     }
-  }, [menu, anchor, dialog])
-  return isGone
+  }, [menu, anchor])
 }
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }

@@ -1,19 +1,20 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { NamedIcon } from '../icons.tsx'
+import { useOwnDialog } from './use-own-dialog.ts'
 
 interface ModalProps {
   readonly title: string
-  readonly onClose: () => void
   readonly children: ComponentChildren
 }
 
 /**
  * The native dialog keeps the focus inside and closes on Escape; afterwards the focus returns to its opener. The close button
- * is last in the tab order, so that the first field gets the focus. The browser fires `close` late: by then another dialog may
- * be open, which must stay open.
+ * is last in the tab order, so that the first field gets the focus. The browser fires `close` late: by then its content may
+ * have been replaced, which must stay open.
  */
-export function Modal({ title, onClose, children }: ModalProps) {
+export function Modal({ title, children }: ModalProps) {
+  const { close } = useOwnDialog()
   const dialog = useRef<HTMLDialogElement>(null)
   const isGone = useRef(false)
   useLayoutEffect(() => {
@@ -27,7 +28,7 @@ export function Modal({ title, onClose, children }: ModalProps) {
     }
   }, [])
   return (
-    <dialog ref={dialog} class="modal" aria-labelledby="modal-title" onClose={() => isGone.current || onClose()}>
+    <dialog ref={dialog} class="modal" aria-labelledby="modal-title" onClose={() => isGone.current || close()}>
       <h2 id="modal-title">{title}</h2>
       {children}
       <button type="button" class="button icon-only modal-close" onClick={() => dialog.current?.close()}>

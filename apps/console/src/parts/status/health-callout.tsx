@@ -4,6 +4,7 @@ import { toneOf } from '@lcm/domain/text/status-tone'
 import type { ComponentChildren } from 'preact'
 import { Age } from '../age.tsx'
 import { StatusIcon } from '../icons.tsx'
+import { Sentence } from '../sentence.tsx'
 
 interface HealthCalloutProps {
   readonly health: Health
@@ -26,10 +27,14 @@ export const HealthCallout = ({ health, fix, children }: HealthCalloutProps) =>
           </span>
         )}
       </h2>
-      <p title={health.reason?.code}>{health.reason?.message}</p>
+      {health.reason !== null && (
+        <p title={health.reason.code}>
+          <Sentence text={health.reason.message} />
+        </p>
+      )}
       {fix !== null && (
         <p>
-          <strong>To fix it</strong> {fix.message}
+          <strong>What you can do</strong> <Sentence text={fix.message} />
         </p>
       )}
       {children}

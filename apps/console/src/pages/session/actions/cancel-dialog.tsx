@@ -1,4 +1,4 @@
-import { isLive } from '@lcm/domain/session/lablet-session'
+import { isLive, isUp } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { SessionBadge } from '../../../parts/status/status-badge.tsx'
@@ -11,8 +11,7 @@ export function CancelDialog({ id }: { id: string }) {
   const { state, requests } = useConsole()
   const session = state.live.session.get(id)
   if (!session || isOver(session)) return <SessionOverDialog title="Nothing to cancel" />
-  const isUp = session.status === 'READY' || session.status === 'RUNNING'
-  const isSaved = isUp && state.live.definition.get(session.definition.id)?.saves_enabled === true
+  const isSaved = isUp(session.status) && state.live.definition.get(session.definition.id)?.saves_enabled === true
   const hasLab = isLive(session.status) && session.status !== 'SCHEDULED'
   return (
     <ConfirmDialog

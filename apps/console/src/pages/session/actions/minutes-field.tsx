@@ -1,5 +1,5 @@
-import type { Signal } from '@preact/signals'
-import { useId } from 'preact/hooks'
+import { effect, type Signal } from '@preact/signals'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 interface MinutesProps {
   /** Null while the input is not a number. */
@@ -15,12 +15,22 @@ export function MinutesField({ minutes, max, label }: MinutesProps) {
   const note = useId()
   const field = useId()
   const presets = [...PRESETS.filter(each => each < max), max]
+  const input = useRef<HTMLInputElement>(null)
+  // Not in the next frame: by then the user may have selected the number to type over it, and a new value drops the selection.
+  useLayoutEffect(() => {
+    const shown = input.current
+    return effect(() => {
+      const { value } = minutes
+      if (shown !== null && value !== null && shown.valueAsNumber !== value) shown.value = String(value)
+    })
+  }, [minutes])
   const isGood = minutes.value !== null && minutes.value >= 1 && minutes.value <= max
   return (
     <div class="field">
       <label for={field}>{label}</label>
       <span class="minutes">
         <input
+          ref={input}
           id={field}
           type="number"
           inputMode="numeric"

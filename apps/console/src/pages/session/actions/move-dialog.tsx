@@ -33,11 +33,13 @@ export function MoveDialog({ id }: { id: string }) {
 }
 
 function MoveWarning({ session }: { session: LabletSession }) {
+  const { state } = useConsole()
   const { save_id } = session.save
   const last = useRead(`last save ${save_id}`, async (client, signal) =>
     save_id === null ? [] : [await unlessMissing(client.call('getSave', { params: { id: save_id }, signal }))],
   )
   if (last.value === null) return <p class="muted">{last.error ?? 'Looking for its last save…'}</p>
   const [save = null] = last.value
-  return <p>{moveWarning(session, save === null ? null : dayAndMinuteText(toMs(save.created_at)))}</p>
+  const isEnabled = state.live.definition.get(session.definition.id)?.saves_enabled === true
+  return <p>{moveWarning(session, save === null ? null : dayAndMinuteText(toMs(save.created_at)), isEnabled)}</p>
 }

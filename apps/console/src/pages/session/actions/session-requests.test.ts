@@ -17,6 +17,6 @@ it('leaves the refusal of an extension to the form, so that the input is kept', 
   live.session.put(session)
   const notices = noticeBoard(manualClock())
   const requests = requestTracker({ client, live, notices })
-  await expect(requestExtend(requests, session, 30)).rejects.toThrow('it is STOPPING')
+  await expect(requestExtend(requests, session, 30)).rejects.toThrow('the session is STOPPING')
   expect([notices.shown.value, requests.pendingVerbOf(session.id)]).toEqual([[], null])
 })

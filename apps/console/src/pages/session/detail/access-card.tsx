@@ -1,11 +1,11 @@
 import { accessLine } from '@lcm/domain/session/access-command'
-import { isLive, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isLive, isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CopyButton } from '../../../parts/copy-button.tsx'
 
 /** Console addresses of the lab. Hidden once the lab is gone: its ports may belong to another lab by now. */
 export function AccessCard({ session }: { session: LabletSession }) {
   const { access, status } = session
-  const isOpen = status === 'READY' || status === 'RUNNING'
+  const isOpen = isUp(status)
   if (!isOpen && !isLive(status) && status !== 'PENDING') return null
   return (
     <section class="card" aria-labelledby="access-title">

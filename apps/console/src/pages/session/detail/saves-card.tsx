@@ -3,10 +3,11 @@ import { readList } from '@lcm/client/list-pages'
 import { toMs } from '@lcm/domain/instant'
 import type { Save } from '@lcm/domain/save/save'
 import { lastSaveText, savedNodesText, saveSizeText } from '@lcm/domain/save/save-text'
-import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
+import { sentenceText } from '../../../parts/sentence.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
 import { useRead } from '../../../parts/use-read.ts'
 import { failureText } from '../../../state/failure-text.ts'
@@ -25,7 +26,6 @@ export function SavesCard({ session }: { session: LabletSession }) {
     { updatesOf: 'saves' },
   )
   const saves = (read.value ?? []).toSorted((a, b) => b.number - a.number)
-  const isUp = status === 'READY' || status === 'RUNNING'
   if (!isUp && saves.length === 0) return null
   const isOff = state.live.definition.get(definition.id)?.saves_enabled === false
   const ago = (at: string) => `${durationText(nowMs.value - toMs(at))} ago`
@@ -35,10 +35,10 @@ export function SavesCard({ session }: { session: LabletSession }) {
     <section class="card saves" aria-labelledby="saves-title">
       <header class="saves-head">
         <h2 id="saves-title">Saved work</h2>
-        {may && isUp && !isOff && <SaveButton session={session} />}
-        {may && isFinal(status) && saves[0] && <ContinueButton session={session} save={saves[0]} />}
+        {may && isUp(status) && !isOff && <SaveButton session={session} />}
+        {may && isFinal(status) && saves[0] && <ContinueButton save={saves[0]} />}
       </header>
-      <p class="muted">{isOff && saves.length === 0 ? 'Saves are off for this lab.' : sentence(last ?? NOT_YET)}</p>
+      <p class="muted">{isOff && saves.length === 0 ? 'Saves are off for this lab.' : sentenceText(last ?? NOT_YET)}</p>
       {read.error !== null && <p class="field-fault tone-red">The saves could not be loaded: {read.error}.</p>}
       {saves.length > 0 && (
         <ul class="save-list">
@@ -52,7 +52,6 @@ export function SavesCard({ session }: { session: LabletSession }) {
 }
 
 const NOT_YET = 'not saved yet'
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
 /** A request that waits is shown by the session itself. */
 function SaveButton({ session }: { session: LabletSession }) {
@@ -71,10 +70,10 @@ function SaveButton({ session }: { session: LabletSession }) {
   )
 }
 
-function ContinueButton({ session, save }: { session: LabletSession; save: Save }) {
+function ContinueButton({ save }: { save: Save }) {
   const { dialog } = useConsole()
   const open = () => {
-    dialog.value = <BookDialog definitionId={session.definition.id} resume={save} />
+    dialog.value = <BookDialog resume={save} />
   }
   return (
     <button type="button" class="button small primary" onClick={open}>

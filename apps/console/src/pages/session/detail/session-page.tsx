@@ -1,9 +1,10 @@
 import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next-step'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import { toneOf } from '@lcm/domain/text/status-tone'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { ComponentChildren } from 'preact'
 import { Age } from '../../../parts/age.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { RawJson } from '../../../parts/raw-json.tsx'
@@ -12,7 +13,7 @@ import { ConditionsCard } from '../../../parts/status/conditions-card.tsx'
 import { HealthCallout } from '../../../parts/status/health-callout.tsx'
 import { SessionBadge, shownStatus } from '../../../parts/status/status-badge.tsx'
 import { type NextInputs, NextStep, useWhy, WhyPanel } from '../../../parts/why-panel.tsx'
-import { canSeeAllSessions, isLearner } from '../../../state/permission.ts'
+import { canSeeAllSessions, readsAsLearner } from '../../../state/permission.ts'
 import { definitionHash, pageHash, workerHash } from '../../../state/router.ts'
 import { SessionActions } from '../actions/action-buttons.tsx'
 import { Owner } from '../owner.tsx'
@@ -29,31 +30,25 @@ export function SessionPage({ id }: { id: string }) {
   const { state } = useConsole()
   if (isMissing) return <NoSuchSession id={id} />
   if (session === null) return error === null ? <Reading /> : <LoadFailed id={id} error={error} onRetry={reload} />
-  return isLearner(state.info.value) ? <LearnersSession session={session} /> : <OperatorsSession session={session} />
+  return readsAsLearner(state.info.value) ? (
+    <LearnersSession session={session} />
+  ) : (
+    <OperatorsSession session={session} />
+  )
 }
 
 /** Learners read what concerns them, and not how LCM decides. */
-function LearnersSession({ session }: { session: LabletSession }) {
-  return (
-    <section class="page session">
-      <SessionHead session={session} />
-      <LearnerCallout session={session} />
-      <SlotCard session={session} />
-      <div class="columns">
-        <div>
-          <AccessCard session={session} />
-          <SavesCard session={session} />
-          <PipelineCard session={session} />
-        </div>
-        <div>
-          <SessionFacts session={session} />
-          <SessionHistory session={session} />
-        </div>
-      </div>
-      <RawJson value={session} />
-    </section>
-  )
-}
+const LearnersSession = ({ session }: { session: LabletSession }) => (
+  <Layout
+    session={session}
+    callouts={
+      <>
+        <LearnerCallout session={session} />
+        {isFinal(session.status) && <LastError session={session} />}
+      </>
+    }
+  />
+)
 
 function OperatorsSession({ session }: { session: LabletSession }) {
   const { state } = useConsole()
@@ -64,31 +59,59 @@ function OperatorsSession({ session }: { session: LabletSession }) {
     next: inputs => nextStep(session, worker, inputs),
     read: (client, query, signal) => client.call('getSessionDecisions', { params: { id }, query, signal }),
   })
+  // The advice to look at this session leads nowhere from its own page.
+  const fix = affectedSessions([session])[0]?.fix ?? null
   return (
-    <section class="page session">
-      <SessionHead session={session} />
-      <HealthCallout health={health} fix={affectedSessions([session])[0]?.fix ?? null}>
-        <NextStep why={why} />
-      </HealthCallout>
-      <Callouts session={session} />
-      <SlotCard session={session} />
-      <div class="columns">
-        <div>
-          <AccessCard session={session} />
-          <SavesCard session={session} />
-          <PipelineCard session={session} />
-          <ConditionsCard conditions={session.conditions} />
-          <SessionHistory session={session} />
-        </div>
-        <div>
-          <SessionFacts session={session} />
-          <WhyPanel why={why} hasNext={health.status === 'OK'} />
-        </div>
-      </div>
-      <RawJson value={session} />
-    </section>
+    <Layout
+      session={session}
+      callouts={
+        <>
+          <HealthCallout health={health} fix={fix?.code === 'fix_session' ? null : fix}>
+            <NextStep why={why} />
+          </HealthCallout>
+          {isWaiting(session) && health.status === 'OK' && (
+            <p class="callout tone-orange">
+              <strong>Waiting</strong> {activityText(session)}
+            </p>
+          )}
+          <LastError session={session} />
+        </>
+      }
+      conditions={<ConditionsCard conditions={session.conditions} />}
+      why={<WhyPanel why={why} hasNext={health.status === 'OK'} />}
+    />
   )
 }
+
+interface LayoutProps {
+  readonly session: LabletSession
+  /** What matters now, in full. */
+  readonly callouts: ComponentChildren
+  readonly conditions?: ComponentChildren
+  readonly why?: ComponentChildren
+}
+
+const Layout = ({ session, callouts, conditions, why }: LayoutProps) => (
+  <section class="page session">
+    <SessionHead session={session} />
+    {callouts}
+    <SlotCard session={session} />
+    <div class="columns">
+      <div>
+        <AccessCard session={session} />
+        <SavesCard session={session} />
+        <PipelineCard session={session} />
+        {conditions}
+        <SessionHistory session={session} />
+      </div>
+      <div>
+        <SessionFacts session={session} />
+        {why}
+      </div>
+    </div>
+    <RawJson value={session} />
+  </section>
+)
 
 function nextStep(session: LabletSession, worker: Worker | null, inputs: NextInputs) {
   const { decisions, services, planOf, nowMs } = inputs
@@ -179,21 +202,9 @@ function LearnerCallout({ session }: { session: LabletSession }) {
   )
 }
 
-/** The waiting reason and the last error, in full. */
-function Callouts({ session }: { session: LabletSession }) {
-  const { last_error } = session
-  return (
-    <>
-      {isWaiting(session) && session.health.status === 'OK' && (
-        <p class="callout tone-orange">
-          <strong>Waiting</strong> {activityText(session)}
-        </p>
-      )}
-      {last_error !== null && (
-        <p class="callout tone-red">
-          <strong>Last error</strong> {last_error}
-        </p>
-      )}
-    </>
+const LastError = ({ session: { last_error } }: { session: LabletSession }) =>
+  last_error === null ? null : (
+    <p class="callout tone-red">
+      <strong>Last error</strong> {last_error}
+    </p>
   )
-}

@@ -3,24 +3,27 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
 import { SessionBadge } from '../../../parts/status/status-badge.tsx'
 import { WindowedTable } from '../../../parts/table/windowed-table.tsx'
-import { isLearner } from '../../../state/permission.ts'
+import { canSeeAllSessions } from '../../../state/permission.ts'
 import { sessionHash, workerHash } from '../../../state/router.ts'
 import { utcText } from '../../../state/time-format.ts'
 import { SessionActions } from '../actions/action-buttons.tsx'
 import { Owner } from '../owner.tsx'
-import { activityText, isWaiting, learnersActivityText, slotNote, slotText } from '../session-text.ts'
+import { activityTextFor, isWaiting, slotNote, slotText } from '../session-text.ts'
 
 const COLUMNS = ['Session', 'Status', 'Timeslot', 'Owner', 'Worker', 'Activity', 'Actions'] as const
 
-export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] }) => (
-  <WindowedTable
-    class="table sessions"
-    columns={COLUMNS}
-    items={sessions}
-    row={(session, rowIndex) => <SessionRow key={session.id} session={session} rowIndex={rowIndex} />}
-    labelledBy="table-title"
-  />
-)
+export function SessionTable({ sessions }: { sessions: readonly LabletSession[] }) {
+  const isOwnOnly = !canSeeAllSessions(useConsole().state.info.value)
+  return (
+    <WindowedTable
+      class={`table sessions ${isOwnOnly ? 'own-only' : ''}`}
+      columns={COLUMNS}
+      items={sessions}
+      row={(session, rowIndex) => <SessionRow key={session.id} session={session} rowIndex={rowIndex} />}
+      labelledBy="table-title"
+    />
+  )
+}
 
 function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: number }) {
   const { state } = useConsole()
@@ -61,11 +64,10 @@ function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: n
   )
 }
 
-/** What it does or waits for. Learners read what they can do instead. */
+/** What it does or waits for. */
 function Activity({ session }: { session: LabletSession }) {
   const { state, nowMs } = useConsole()
-  const forLearner = isLearner(state.info.value)
-  const activity = forLearner ? learnersActivityText(session, nowMs.value) : activityText(session)
+  const activity = activityTextFor(state.info.value?.actor, session, nowMs.value)
   const { status } = session.health
   const isNotable = isWaiting(session) || status !== 'OK'
   return (

@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { labeledBar } from '../../../parts/labeled-bar.ts'
+import { type LabelSide, type LabelSpace, labeledBar, withLabelSpace } from '../../../parts/labeled-bar.ts'
 import { byStart, isCanceled } from '../session-text.ts'
 
 const MINUTE_MS = 60_000
@@ -64,15 +64,14 @@ export function drawnSpan({ status, timeslot, entered_status_at }: LabletSession
 /** Neither waiting nor placed: finished or canceled. */
 const isAbandoned = (session: LabletSession): boolean => isFinal(session.status) || isCanceled(session)
 
-export interface Bar {
+export interface Bar extends LabelSpace {
   readonly session: LabletSession
   /** Line within the row: overlapping sessions have different lanes. */
   readonly lane: number
   /** Shares of the width. */
   readonly left: number
   readonly width: number
-  /** Whether its label stands before it. */
-  readonly isLabelBefore: boolean
+  readonly labelSide: LabelSide
   /** Whether the bar continues beyond the edge. */
   readonly isCutLeft: boolean
   readonly isCutRight: boolean
@@ -106,24 +105,33 @@ export function timelineRows(sessions: Iterable<LabletSession>, span: Span): Tim
 
 function rowOf(workerId: string | null, sessions: readonly LabletSession[], span: Span): TimelineRow {
   const ends: number[] = []
-  const bars: Bar[] = []
+  const bars: Omit<Bar, keyof LabelSpace>[] = []
   let hidden = 0
   for (const session of sessions.toSorted(byStart)) {
     const place = placeOf(session, span)
-    const { from, to, isBefore } = labeledBar(place.left, place.width)
+    const { from, to, labelSide } = labeledBar(place.left, place.width)
     const free = ends.findIndex(end => end <= from)
     const lane = free === -1 ? ends.length : free
     if (lane >= LANES_MAX) hidden++
     else {
       ends[lane] = to
-      bars.push({ session, lane, ...place, isLabelBefore: isBefore })
+      bars.push({ session, lane, ...place, labelSide })
     }
   }
-  return { workerId, bars, lanes: Math.max(1, ends.length), hidden }
+  return { workerId, bars: withLabelSpace(bars), lanes: Math.max(1, ends.length), hidden }
 }
 
-function placeOf(session: LabletSession, span: Span): Omit<Bar, 'session' | 'lane' | 'isLabelBefore'> {
+/** Narrower bars could not be seen or clicked. */
+const WIDTH_MIN = 0.02
+
+function placeOf(session: LabletSession, span: Span): Pick<Bar, 'left' | 'width' | 'isCutLeft' | 'isCutRight'> {
   const drawn = drawnSpan(session) ?? span
-  const [left, right] = [Math.max(0, shareOf(drawn.fromMs, span)), Math.min(1, shareOf(drawn.toMs, span))]
-  return { left, width: right - left, isCutLeft: drawn.fromMs < span.fromMs, isCutRight: drawn.toMs > span.toMs }
+  const [start, end] = [Math.max(0, shareOf(drawn.fromMs, span)), Math.min(1, shareOf(drawn.toMs, span))]
+  const left = Math.min(start, 1 - WIDTH_MIN)
+  return {
+    left,
+    width: Math.max(WIDTH_MIN, end - left),
+    isCutLeft: drawn.fromMs < span.fromMs,
+    isCutRight: drawn.toMs > span.toMs,
+  }
 }

@@ -1,3 +1,4 @@
+import { withHealth } from '@lcm/domain/health'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { countText } from '@lcm/domain/text/format-amounts'
 import { toneOf } from '@lcm/domain/text/status-tone'
@@ -7,7 +8,7 @@ import { StatusIcon } from '../../../parts/icons.tsx'
 import { shownStatus } from '../../../parts/status/status-badge.tsx'
 import { canSeeAllSessions } from '../../../state/permission.ts'
 import { sessionHash, workerHash } from '../../../state/router.ts'
-import { activityText, ownerText, slotText } from '../session-text.ts'
+import { activityTextFor, ownerText, slotText } from '../session-text.ts'
 import type { Bar, Span, TimelineRow } from './timeline-layout.ts'
 
 const LANE_PX = 26
@@ -58,23 +59,27 @@ export function TimelineRowView({ row, span }: RowProps) {
 }
 
 function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
-  const { state } = useConsole()
-  const { session, lane, left, width } = bar
+  const { state, nowMs } = useConsole()
+  const { session, lane, left, width, labelSide, labelSpace } = bar
   const info = state.info.value
   const owner = ownerText(session, info?.actor)
   const shown = shownStatus(session.status, session.health)
   const visible = canSeeAllSessions(info) ? `${owner} ${session.definition.name}` : session.definition.name
-  const label = labelOf(session, visible, workerName)
-  const cut = [bar.isCutLeft && 'cut-left', bar.isCutRight && 'cut-right', bar.isLabelBefore && 'label-before']
-    .filter(Boolean)
-    .join(' ')
+  const activity = activityTextFor(info?.actor, session, nowMs.peek())
+  const label = labelOf(session, { visible, workerName, activity })
+  const cut = [bar.isCutLeft && 'cut-left', bar.isCutRight && 'cut-right'].filter(Boolean).join(' ')
   return (
     <li
       class="timeline-place"
-      style={{ top: `${lane * LANE_PX + 4}px`, left: `${100 * left}%`, width: `${100 * width}%` }}
+      style={{
+        top: `${lane * LANE_PX + 4}px`,
+        left: `${100 * left}%`,
+        width: `${100 * width}%`,
+        '--label-space': labelSpace,
+      }}
     >
       <a
-        class={`bar tone-${toneOf(shown)} ${cut}`}
+        class={`bar tone-${toneOf(shown)} label-${labelSide} ${cut}`}
         href={sessionHash(session.id)}
         aria-label={label}
         title={label}
@@ -90,12 +95,16 @@ function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
   )
 }
 
+interface LabelParts {
+  readonly visible: string
+  readonly workerName: string | null
+  readonly activity: string
+}
+
 /** Screen readers expect the visible text in the label. */
-function labelOf(session: LabletSession, visible: string, workerName: string | null): string {
+function labelOf(session: LabletSession, { visible, workerName, activity }: LabelParts): string {
   const { definition, status, health, timeslot } = session
   const location = workerName === null ? 'without a worker' : `on ${workerName}`
-  const activity = activityText(session)
-  const state = health.status === 'OK' ? status : `${status}, ${health.status}`
-  const head = `${visible} ${definition.version}, ${state}, ${slotText(timeslot)}, ${location}`
+  const head = `${visible} ${definition.version}, ${withHealth(status, health.status)}, ${slotText(timeslot)}, ${location}`
   return activity === '' ? head : `${head}: ${activity}`
 }

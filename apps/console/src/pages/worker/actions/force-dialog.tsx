@@ -12,7 +12,7 @@ import { LiveWorker } from './live-worker.tsx'
 import { requestWorkerAction } from './worker-requests.ts'
 
 const LOSSES = {
-  stop: 'Labs are interrupted. The disk is kept.',
+  stop: 'The disk is kept.',
   terminate: "Labs, machine and disk are deleted. This can't be undone.",
 } as const
 
@@ -34,11 +34,12 @@ function ForceForm({ worker, action }: { worker: WorkerView; action: 'stop' | 't
       onConfirm={() => requestWorkerAction(requests, worker, action, { force: true })}
     >
       <p>
-        A forced {action} ends all sessions of this worker immediately. {LOSSES[action]}
+        A forced {action} stops the labs of these sessions without a save. A session with time left moves to another
+        worker, if one has capacity, and starts from its last save. {LOSSES[action]}
       </p>
       <LostSessions worker={worker} />
       <p>
-        To let the sessions end first, use{' '}
+        To keep their latest work, move the sessions first. To let them end first, use{' '}
         <button type="button" class="button small" onClick={drain}>
           Drain instead…
         </button>

@@ -10,14 +10,11 @@ interface LiveWorkerProps {
 
 /** Draws its children with the current worker, or says that its record was removed while a dialog about it was open. */
 export function LiveWorker({ id, children }: LiveWorkerProps) {
-  const { state, dialog } = useConsole()
+  const { state } = useConsole()
   const worker = state.live.worker.get(id)
   if (worker) return <>{children(worker)}</>
-  const close = () => {
-    dialog.value = null
-  }
   return (
-    <Modal title="Worker removed" onClose={close}>
+    <Modal title="Worker removed">
       <p class="modal-body">The record of this worker was removed.</p>
     </Modal>
   )

@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
 import { TextField } from '../../../parts/dialog/fields.tsx'
 import { Modal } from '../../../parts/dialog/modal.tsx'
+import { useOwnDialog } from '../../../parts/dialog/use-own-dialog.ts'
 import { StatusIcon } from '../../../parts/icons.tsx'
 import { failureText } from '../../../state/failure-text.ts'
 import { workerHash } from '../../../state/router.ts'
@@ -41,13 +42,11 @@ const MEANINGS: Readonly<Record<BulkAction, string>> = {
 
 /** Shows the affected workers, sends the requests, and lists the result for each worker. */
 export function BulkDialog({ workers, action, onDone }: BulkProps) {
-  const { requests, dialog } = useConsole()
+  const { requests } = useConsole()
+  const { close } = useOwnDialog()
   const plan = useSignal(bulkPlan(workers, action)).value
   const next = useSignal<AfterDrain>('STOPPED')
   const outcomes = useSignal<Outcomes | null>(null)
-  const close = () => {
-    dialog.value = null
-  }
   const ask = async (worker: Worker): Promise<BulkOutcome> => {
     let refused = ''
     const keep = (refusal: unknown) => {
@@ -68,7 +67,7 @@ export function BulkDialog({ workers, action, onDone }: BulkProps) {
     onDone()
   }
   return (
-    <Modal title={`${TITLES[action]} ${countText(plan.targets.length, 'worker')}`} onClose={close}>
+    <Modal title={`${TITLES[action]} ${countText(plan.targets.length, 'worker')}`}>
       {outcomes.value === null ? (
         <BulkForm
           plan={plan}
