@@ -34,6 +34,9 @@ const NO_CAPACITY = reason('no_capacity', { cause: FULL, scale_up: LIMIT })
 const SILENT = reason('lab_state_unknown', { worker: 'metal-2', status: 'RUNNING' })
 const LOST = reason('lab_down', { worker: 'metal-3', status: 'STOPPED', restarting: true })
 
+const LONG_OWNER = 'Ben Okonkwo-Fitzgerald'
+const LONG_NAME = 'routing-fundamentals-week-3'
+
 let lists = new Map<string, object[]>()
 
 beforeAll(async () => {
@@ -82,7 +85,11 @@ beforeAll(async () => {
     [
       'lablet-sessions',
       [
-        booked(0, { status: 'RUNNING' }),
+        booked(0, {
+          status: 'RUNNING',
+          owner_name: LONG_OWNER,
+          definition: { ...session.definition, name: LONG_NAME },
+        }),
         ...Array.from({ length: 9 }, (_, n) => booked(n + 1, late)),
         booked(10, {
           status: 'RUNNING',
@@ -152,6 +159,23 @@ describe('health', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
   })
 
+  it('leaves space for whole names of people and labs, on a phone too', async () => {
+    const { page } = await open({ at: '#/settings' })
+    await visited(page, 'sessions')
+    const row = page.locator('.session-row', { hasText: LONG_NAME })
+    for (const width of [...WIDTHS, 360]) {
+      await page.setViewportSize({ width, height: 900 })
+      await row.getByText(LONG_OWNER).waitFor()
+      for (const cell of ['.col-session', '.col-owner'])
+        expect(await hiddenPx(row.locator(cell)), `${cell} at ${width}`).toBe(0)
+      await expect
+        .poll(() => hiddenPx(page.locator('.bar-name', { hasText: LONG_NAME })), { message: String(width) })
+        .toBe(0)
+    }
+    expect(await seriousViolations(page)).toEqual([])
+    await screenshot(page, 'health-names-360', { fullPage: true })
+  })
+
   it('is part of the badge in the list of workers, with the reason in full', async () => {
     const { page } = await open({ at: '#/settings' })
     await visited(page, 'workers')
@@ -177,7 +201,8 @@ describe('health', () => {
     await visited(page, `sessions/${DEGRADED}`)
     const callout = page.getByRole('region', { name: /^DEGRADED for 13m/ })
     await callout.getByText(SILENT.message).waitFor()
-    await callout.getByText('To fix it').waitFor()
+    await callout.getByText('What you can do').waitFor()
+    await callout.locator('code', { hasText: /^lcm why worker metal-2$/ }).waitFor()
     for (const [name, viewport] of Object.entries({ 1280: { width: 1280, height: 900 }, phone: PHONE })) {
       await page.setViewportSize(viewport)
       await screenshot(page, `health-session-${name}`)
@@ -215,5 +240,8 @@ describe('health', () => {
     expect(await seriousViolations(page)).toEqual([])
     await page.setViewportSize(PHONE)
     await screenshot(page, 'health-learner-waits-phone')
+    await visited(page, 'sessions')
+    await page.locator('.bar[aria-label*="No machine is free yet."]').first().waitFor()
+    expect(await page.locator('[title*="us-east-1"], [aria-label*="us-east-1"]').count()).toBe(0)
   })
 })

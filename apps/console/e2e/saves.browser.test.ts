@@ -50,6 +50,8 @@ describe('the work in a lab', () => {
     await dialog.getByRole('button', { name: 'Book' }).click()
     await page.waitForURL(url => url.hash.startsWith('#/sessions/ls-') && !url.hash.endsWith(id))
     const next = page.url().split('/').at(-1) ?? ''
+    // The teardown of the first session may still store its final save.
+    await expect.poll(async () => (await api().call('getSession', { params: { id } })).status).toBe('TERMINATED')
     const { items } = await api().call('listSaves', { query: { session_id: id } })
     expect(items.map(save => save.id)).toContain(
       (await api().call('getSession', { params: { id: next } })).restore_from,

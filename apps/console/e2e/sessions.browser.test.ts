@@ -97,6 +97,7 @@ describe('sessions', () => {
       await button(page, 'Book a session').click()
       await dialog.getByLabel('Definition').selectOption({ label: `${LAB} 1.0.0 · 2 cpu, 1 GB` })
       await dialog.getByText(quota).waitFor()
+      await dialog.getByText(/^Can start/).waitFor()
       await dialog.getByLabel('Minutes', { exact: true }).fill('5')
       await dialog.getByRole('button', { name: 'Book' }).click()
     }
@@ -106,6 +107,26 @@ describe('sessions', () => {
     }
     await bookNow('2 of 2 sessions open')
     await dialog.getByText('You have 2 of 2 sessions open; cancel one or ask an operator').waitFor()
+  })
+
+  it('take minutes that are typed in the frame that draws the maximum of another definition', async () => {
+    const { page } = await open({ at: '#/sessions' })
+    await button(page, 'Book a session').click()
+    const dialog = page.getByRole('dialog')
+    const minutes = dialog.getByLabel('Minutes', { exact: true })
+    await dialog.getByLabel('Definition').selectOption({ label: `${LAB} 1.0.0 · 2 cpu, 1 GB` })
+    await dialog.getByText('Maximum 120 min').waitFor()
+    await minutes.evaluate(async (input: HTMLInputElement) => {
+      const definition = input.form?.querySelector('select')
+      const other = [...(definition?.options ?? [])].find(({ text }) => text.startsWith('two-routers'))
+      if (definition && other) definition.value = other.value
+      definition?.dispatchEvent(new Event('change'))
+      input.select()
+      for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame)
+    })
+    expect(await minutes.inputValue()).not.toBe('120')
+    await page.keyboard.insertText('5')
+    expect(await minutes.inputValue()).toBe('5')
   })
 
   it('are extended, requeued, moved and canceled', async () => {
@@ -271,6 +292,15 @@ describe('a session', () => {
     await page.getByText(HOSTILE).waitFor()
     expect(await page.locator('img[src="x"]').count()).toBe(0)
     await button(page, 'Dismiss').click()
+    await page.setViewportSize({ width: 360, height: 780 })
+    const linesOfAddresses = doors.evaluateAll(all =>
+      all.map(each => {
+        const text = document.createRange()
+        text.selectNodeContents(each)
+        return text.getClientRects().length
+      }),
+    )
+    expect(await linesOfAddresses).toEqual([1, 1, 1])
     for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE }))
       for (const theme of ['light', 'dark'] as const) {
         await page.setViewportSize(viewport)

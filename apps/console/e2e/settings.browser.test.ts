@@ -84,6 +84,8 @@ describe('notification targets', () => {
     await row.getByRole('button', { name: 'Test' }).click()
     await page.getByText('settings-e2e did not accept the test message').waitFor()
     await row.getByText(/^Failed: /).waitFor()
+    await row.getByText('Critical only').waitFor()
+    expect(await seriousViolations(page)).toEqual([])
     await row.scrollIntoViewIfNeeded()
     await screenshot(page, 'settings-targets-light')
     await page.setViewportSize(PHONE)
