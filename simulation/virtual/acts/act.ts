@@ -43,6 +43,7 @@ export const LEARNER_ACTS = {
   'stop a node by hand': 1,
   'start a lab by hand': 1,
   'stop a lab by hand': 1,
+  'end a node from inside': 1,
   // Weight 0: only in stories.
   'book many at once': 0,
 } as const
@@ -83,6 +84,9 @@ export const MANUAL_ACTS = {
   'silence a CML server': 2,
   'reboot a machine from inside': 2,
   'reboot a machine': 1,
+  'fail the lab API': 1,
+  'list no labs': 1,
+  'keep rebooting a machine': 1,
   // Weight 0: only in stories.
   'change a CML password': 0,
   'name a machine': 0,

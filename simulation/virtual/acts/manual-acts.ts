@@ -1,8 +1,8 @@
 import { TAG } from '@lcm/domain/worker/ec2-instance'
-import { SILENCES } from '../world/cloud-ports.ts'
+import { type LabFault, SILENCES } from '../world/cloud-ports.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { FLEET } from '../world/worker-controller-process.ts'
-import type { MANUAL_ACTS } from './act.ts'
+import type { Act, MANUAL_ACTS } from './act.ts'
 import { type ActContext, machineOf, type Perform, pick } from './act-context.ts'
 
 const OFFERINGS = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
@@ -18,6 +18,11 @@ const BROKEN_TIMES = 5
 
 /** Shorter than any interval between two probes. */
 const MISSED_REBOOT_S_MAX = 30
+const REBOOTS = 5
+/** Longer than any interval between two probes, in virtual time. */
+const REBOOT_S = 60
+/** A lab that CML does not show for a minute counts as deleted. */
+const NO_LABS_MS_MAX = 50_000
 /** CML may be silent for longer than LCM waits for a worker that is lost. */
 const SILENCE_MS_MAX = 30 * 60_000
 
@@ -69,6 +74,15 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
       machineOf(context, act),
       act.amount < 0.5 ? act.amount * 2 * MISSED_REBOOT_S_MAX : null,
     ),
+  'keep rebooting a machine'(context, act) {
+    const machine = machineOf(context, act)
+    const { time, cloud } = context.world
+    const reboot = () => ignoreMissing(() => context.manual.rebootInside(machine, REBOOT_S * cloud.speed))
+    for (let n = 0; n < REBOOTS; n += 1) time.clock.after(n * act.forMs, reboot)
+  },
+  'fail the lab API': (context, act) => failLabs(context, act, { how: 'fails', forMs: BROKEN_TIMES * act.forMs }),
+  'list no labs': (context, act) =>
+    failLabs(context, act, { how: 'shows none', forMs: Math.round(act.amount * NO_LABS_MS_MAX) }),
   'silence a CML server'(context, act) {
     const machine = machineOf(context, act)
     const forMs = 60_000 + Math.round(act.amount * (SILENCE_MS_MAX - 60_000))
@@ -93,6 +107,12 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   'exhaust a zone': (context, act) => exhaust(context, [pick(OFFERINGS, act.target)], act.forMs),
   // Workers that must be started, because their machine was stopped, are blocked.
   'exhaust all zones': (context, act) => exhaust(context, OFFERINGS, BROKEN_TIMES * act.forMs),
+}
+
+function failLabs(context: ActContext, act: Act, { how, forMs }: { how: LabFault['how']; forMs: number }): void {
+  const machine = machineOf(context, act)
+  context.manual.failLabs(machine, how)
+  context.world.time.clock.after(forMs, () => context.manual.restoreLabs(machine))
 }
 
 function exhaust({ manual, world }: ActContext, offerings: typeof OFFERINGS, forMs: number): void {

@@ -7,6 +7,7 @@ import type { Collection, Journal } from '@lcm/store/store'
 import { illegalWorkerMoves } from '@lcm/testkit/transition-rules'
 import { MINUTE_MS } from '../world/durations.ts'
 import type { Mutation } from './cloud-mutation.ts'
+import { heldTimes } from './held-times.ts'
 import { overdrawnLicenses, wrongLicenseStatus } from './license/license-accounting.ts'
 import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
 import type { RequestedState } from './requested-state-record.ts'
@@ -67,7 +68,7 @@ export function invariants(parts: InvariantParts): Invariants {
   const violated = (rule: string) => {
     if (!violations.includes(rule)) violations.push(rule)
   }
-  const since = new Map<string, number>()
+  const heldMs = heldTimes(parts)
   let checkedMs = Number.NEGATIVE_INFINITY
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
   const orphanLimit = orphanTerminationLimit(parts)
@@ -80,13 +81,6 @@ export function invariants(parts: InvariantParts): Invariants {
     for (const rule of duplicateMachines(parts, ofWorker, id)) violated(rule)
   })
 
-  /** For how long a condition has been true, by key. */
-  function ageOf(key: string, isTrue: boolean): number {
-    if (!isTrue) since.delete(key)
-    else if (!since.has(key)) since.set(key, parts.now())
-    return parts.now() - (since.get(key) ?? parts.now())
-  }
-
   return {
     violations,
     machines,
@@ -97,12 +91,12 @@ export function invariants(parts: InvariantParts): Invariants {
       licenses.step(machines)
       for (const rule of overdrawnLicenses(parts)) violated(rule)
       for (const [id, state] of unrecordedMachines(parts))
-        if (ageOf(`unrecorded ${id}`, state !== null) > UNRECORDED_MS_MAX)
+        if (heldMs(`unrecorded ${id}`, state !== null) > UNRECORDED_MS_MAX)
           violated(`${state} and without a record for too long`)
       for (const [id, violation] of unreportedRefusals(parts.cloud, parts.latest.values()))
-        if (ageOf(`refused ${id}`, violation !== null) > UNREPORTED_MS_MAX) violated(`${violation}`)
+        if (heldMs(`refused ${id}`, violation !== null) > UNREPORTED_MS_MAX) violated(`${violation}`)
       for (const [id, text] of unreportedPowerRefusals(parts.cloud, parts.latest.values(), parts.now()))
-        if (ageOf(`blocked ${id}`, text !== null && !parts.isCloudHidden()) > UNREPORTED_MS_MAX) violated(`${text}`)
+        if (heldMs(`blocked ${id}`, text !== null && !parts.isCloudHidden()) > UNREPORTED_MS_MAX) violated(`${text}`)
     },
     mutated(mutation) {
       for (const rule of orphanLimit(mutation)) violated(rule)

@@ -3,6 +3,7 @@ import { PATHS } from '../crashes/worker-crash-paths.ts'
 import { callsOf } from '../crashes/worker-crash-run.ts'
 import { runZombie } from '../crashes/zombie-controller.ts'
 import type { Defects } from '../world/world.ts'
+import { brokenLabMutants } from './broken-lab-mutants.ts'
 import { failureWithout, hunt } from './hunt.ts'
 import { MUTANTS } from './mutants.ts'
 import { promiseMutants } from './promise-mutants.ts'
@@ -36,7 +37,7 @@ const QUICK = [
   'approval ignored',
   'pin renewed on any certificate',
   'bookings in progress not counted',
-  ...promiseMutants.map(({ name }) => name),
+  ...[...promiseMutants, ...brokenLabMutants].map(({ name }) => name),
 ]
 /** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */
 const FAULTY_STORIES = [
@@ -45,6 +46,8 @@ const FAULTY_STORIES = [
   'refused login treated as timeout',
   'denials compared by text',
   'old key removed too early',
+  'reboot inside the guest not noticed',
+  'shutdown taken for a reboot',
 ]
 /** Long after the last act. `npm run sim -- --mutants` runs each plan to its end. */
 const UNTIL_MS = 75 * 60_000

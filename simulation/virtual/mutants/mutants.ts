@@ -1,4 +1,5 @@
 import { apiMutants } from './api-mutants.ts'
+import { brokenLabMutants } from './broken-lab-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { promiseMutants } from './promise-mutants.ts'
 import { quotaMutants } from './quota-mutants.ts'
@@ -16,4 +17,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...trustMutants,
   ...quotaMutants,
   ...promiseMutants,
+  ...brokenLabMutants,
 ]

@@ -1,5 +1,6 @@
 import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
-import { isUp } from '@lcm/cloud-sim/cml/labs/lab-element-states'
+import { isUp, moved } from '@lcm/cloud-sim/cml/labs/lab-element-states'
+import { withNodes } from '@lcm/cloud-sim/cml/labs/launch-queue'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 
@@ -18,6 +19,9 @@ export const controlOf =
     return answer.body
   }
 
+/** Longer than the interval between two samples of a CML server. */
+const SAMPLED_MS = 2 * 60_000
+
 /** Changes that the owner of a lab makes on its CML server. */
 export function labChangesOf(
   { cloud, ownerChanges, sessions }: Pick<World, 'cloud' | 'ownerChanges' | 'sessions'>,
@@ -33,13 +37,16 @@ export function labChangesOf(
     return node
   }
 
+  const isStopped = (machine: string, lab: string): boolean =>
+    nodesOf(machine, lab).every(({ timeline }) => !isUp(timeline.at(-1)?.state ?? 'STOPPED'))
+
   /** While LCM itself is starting a lab, it can't know that its owner stopped it. */
-  function noteStop(lab: string): void {
+  function noteStop(lab: string, { isSeen = true, isFromInside = false } = {}): void {
     const session = sessions.sessions.get(sessions.existingLabs().find(each => each.lab === lab)?.session ?? '')
     const steps = Object.values(session?.pipeline?.steps ?? {})
     const isUp = session?.status === 'READY' || session?.status === 'RUNNING'
-    const isKnown = isUp && steps.every(({ status }) => status === 'completed' || status === 'skipped')
-    ownerChanges.stops.set(lab, { atMs: cloud.now(), isKnown })
+    const isKnown = isSeen && isUp && steps.every(({ status }) => status === 'completed' || status === 'skipped')
+    ownerChanges.stops.set(lab, { atMs: cloud.now(), isKnown, isFromInside })
   }
 
   function noteStart(lab: string): void {
@@ -66,14 +73,36 @@ export function labChangesOf(
     /** Stops or starts one node. The owner stopped the whole lab when no other node runs. */
     setNode(machine: string, lab: string, share: number, state: 'start' | 'stop'): void {
       asAdmin(cloud, machine, `PUT /labs/${lab}/nodes/${nodeOf(machine, lab, share).id}/state/${state}`)
-      const isStopped = nodesOf(machine, lab).every(({ timeline }) => !isUp(timeline.at(-1)?.state ?? 'STOPPED'))
-      if (!isStopped) noteStart(lab)
+      if (!isStopped(machine, lab)) noteStart(lab)
       else if (!ownerChanges.stops.has(lab)) noteStop(lab)
+    },
+    /** One node shuts itself down, or crashes. */
+    endNode(machine: string, id: string, share: number): void {
+      const ended = nodeOf(machine, id, share)
+      const others = nodesOf(machine, id).filter(({ id }) => id !== ended.id)
+      // Nodes that all end between two samples look like nodes of a machine that was rebooted.
+      const isSeen = others.every(({ timeline }) => cloud.now() - (timeline.at(-1)?.from_ms ?? 0) > SAMPLED_MS)
+      endFromInside(cloud, machine, { lab: id, node: ended.id })
+      if (isStopped(machine, id) && !ownerChanges.stops.has(id)) noteStop(id, { isSeen, isFromInside: true })
     },
     /** Types a line on the console of a node. */
     type: (machine: string, lab: string, share: number, line: string) =>
       onCml(machine, 'POST type', { lab_id: lab, node: nodeOf(machine, lab, share).label, line }),
   }
+}
+
+/** As its own operating system, or its crash: CML records no request to stop it. */
+function endFromInside(cloud: Cloud, machine: string, ended: { readonly lab: string; readonly node: string }): void {
+  cloud.cml.act(machine, ({ labs, nowMs }) => {
+    const stopped = labs
+      .filter(({ id }) => id === ended.lab)
+      .map(lab =>
+        withNodes(lab, node =>
+          node.id === ended.node ? moved(node, nowMs, [{ state: 'STOPPED', from_ms: nowMs, isLost: true }]) : node,
+        ),
+      )
+    return { status: 204, body: null, change: { labs: stopped } }
+  })
 }
 
 /** Calls a server as its administrator, such as `PUT /labs/...`. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { plantMachines } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
-import type { Silence } from '../world/cloud-ports.ts'
+import type { LabFault, Silence } from '../world/cloud-ports.ts'
 import { PLANTED_TAG } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 import { asAdmin, controlOf, labChangesOf } from './lab-changes.ts'
@@ -51,6 +51,10 @@ export function manualChangesOf({ cloud, access, worker, noteUse, ownerChanges, 
     /** LCM gets no response from that CML, while its labs run on. */
     silence: (machine: string, how: Silence) => void access.silent.set(machine, how),
     endSilence: (machine: string) => void access.silent.delete(machine),
+    /** LCM can't reach the labs of that CML, which itself serves. */
+    failLabs: (machine: string, how: LabFault['how']) =>
+      void access.labFaults.set(machine, { how, sinceMs: cloud.now() }),
+    restoreLabs: (machine: string) => void access.labFaults.delete(machine),
     terminate: (machine: string) => cloud.ec2.terminateInstances(REGION, named(machine)),
     tag: (machine: string, tags: Readonly<Record<string, string>>) =>
       cloud.ec2.createTags(REGION, { ...named(machine), tags }),

@@ -67,6 +67,25 @@ const REGRESSIONS: readonly Regression[] = [
     ],
     size: { ...SHORT, workers: 3 },
   },
+  // The lab of a session that ended was not deleted, and its capacity was released while it ran.
+  ...[44.9, 59.9].map(minute => ({
+    name: `CML lists no labs for a moment at minute ${minute} of a session that ends after 60`,
+    seed: 1,
+    acts: [at(0, 'create'), at(15, 'book', { amount: 0.4 }), at(minute, 'list no labs', { amount: 1 })],
+    size: SHORT,
+  })),
+  {
+    // A restart of the machine was assumed, and the lab was started again and again.
+    name: 'a learner shuts down two nodes one after the other',
+    seed: 1,
+    acts: [
+      at(0, 'create'),
+      at(15, 'book', { target: 0.5, amount: 0.4 }),
+      at(25, 'end a node from inside'),
+      at(30, 'end a node from inside', { amount: 0.9 }),
+    ],
+    size: SHORT,
+  },
   // A launch that waited for the rate limit was never confirmed as absent. Other runs have too few workers to reach that limit.
   ...(['terminate', 'stop'] as const).map(request => ({
     name: `${request} of workers whose launches wait for the rate limit, and one response is lost`,

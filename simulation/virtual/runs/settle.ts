@@ -31,6 +31,7 @@ export async function stopFaults({ world, operator, manual, replicas }: ActConte
   world.access.isCmlCut = false
   world.access.isWrongAccount = false
   world.access.silent.clear()
+  world.access.labFaults.clear()
   Object.assign(world.faults, NO_FAULTS)
   await world.api.restore()
   world.cloud.faults.usePreset('plain')

@@ -18,16 +18,25 @@ export interface CloudAccess {
   isCmlCut: boolean
   /** CML servers, by machine, that don't serve LCM while their labs run on. */
   readonly silent: Map<string, Silence>
+  /** CML servers, by machine, whose labs alone can't be reached. */
+  readonly labFaults: Map<string, LabFault>
 }
 
 /** Every call is refused with 500, gets no response, or finds no connection. */
 export const SILENCES = ['fails', 'hangs', 'cut'] as const
 export type Silence = (typeof SILENCES)[number]
 
+/** Every call of a lab is refused with 500, or CML shows no labs. */
+export interface LabFault {
+  readonly how: 'fails' | 'shows none'
+  readonly sinceMs: number
+}
+
 export const cloudAccess = (): CloudAccess => ({
   isWrongAccount: false,
   isCmlCut: false,
   silent: new Map(),
+  labFaults: new Map(),
 })
 
 /** EC2 with lost calls and responses, as the fault plan says. */
@@ -64,7 +73,7 @@ export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: Random
 
 /** Labs of CML with random faults. */
 export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlLabs {
-  const labs = simCmlLabs(cloud, faultParts.clock)
+  const labs = withLabFaults(cloud, access, simCmlLabs(cloud, faultParts.clock))
   const reaching = withCmlFaults(cloud, access, faultParts)
   return {
     list: reaching(labs.list),
@@ -80,6 +89,35 @@ export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: Rando
     consoleLog: reaching(labs.consoleLog),
     download: reaching(labs.download),
     nodeQuota: reaching(labs.nodeQuota),
+  }
+}
+
+function withLabFaults(cloud: SimModel, access: CloudAccess, labs: CmlLabs): CmlLabs {
+  const faultAt = ({ url }: CmlEndpoint) =>
+    access.labFaults.size > 0 ? access.labFaults.get(cloud.cml.reachedAt(url) ?? '') : undefined
+  const failing =
+    <A extends readonly [CmlEndpoint, ...unknown[]], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (faultAt(args[0])?.how === 'fails') throw broken('HTTP500', 'internal server error')
+      return call(...args)
+    }
+  return {
+    list: failing(async (...args) => (faultAt(args[0]) === undefined ? labs.list(...args) : [])),
+    get: failing(async (...args) => {
+      if (faultAt(args[0]) !== undefined) throw unknownLab()
+      return labs.get(...args)
+    }),
+    import: failing(labs.import),
+    start: failing(labs.start),
+    stop: failing(labs.stop),
+    wipe: failing(labs.wipe),
+    delete: failing(labs.delete),
+    isConverged: failing(labs.isConverged),
+    nodes: failing(labs.nodes),
+    extractConfiguration: failing(labs.extractConfiguration),
+    consoleLog: failing(labs.consoleLog),
+    download: failing(labs.download),
+    nodeQuota: failing(labs.nodeQuota),
   }
 }
 
@@ -114,4 +152,5 @@ const isSignal = (given: unknown): given is AbortSignal => given instanceof Abor
 
 const REFUSED = { stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'connection refused' } as const
 const broken = (code: string, message: string) => new CloudError('transient', { code, action: 'CML', message })
+const unknownLab = () => new CloudError('not_found', { code: 'HTTP404', action: 'CML', message: 'Lab not found' })
 const cut = () => broken('ECONNREFUSED', 'connection refused')

@@ -8,13 +8,22 @@ export interface Disturbances {
   note(kind: DisturbanceKind, lastsMs: number): void
   /** The end of the latest disturbance of these kinds, which may be in the future; null without any. */
   endedMs(...kinds: readonly DisturbanceKind[]): number | null
+  /** Whether one of this kind happened or lasted between the two times. */
+  happened(kind: DisturbanceKind, fromMs: number, toMs: number): boolean
 }
 
 export function disturbances(clock: Pick<Clock, 'now'>): Disturbances {
   const ended = new Map<DisturbanceKind, number>()
+  const spans: { kind: DisturbanceKind; fromMs: number; untilMs: number }[] = []
   return {
-    note: (kind, lastsMs) => void ended.set(kind, Math.max(ended.get(kind) ?? 0, clock.now() + lastsMs)),
+    note(kind, lastsMs) {
+      const fromMs = clock.now()
+      ended.set(kind, Math.max(ended.get(kind) ?? 0, fromMs + lastsMs))
+      spans.push({ kind, fromMs, untilMs: fromMs + lastsMs })
+    },
     endedMs: (...kinds) => kinds.reduce<number | null>((last, kind) => later(last, ended.get(kind) ?? null), null),
+    happened: (kind, fromMs, toMs) =>
+      spans.some(span => span.kind === kind && span.fromMs <= toMs && span.untilMs >= fromMs),
   }
 }
 

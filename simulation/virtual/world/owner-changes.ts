@@ -10,6 +10,8 @@ export interface OwnerStop {
   readonly atMs: number
   /** Whether it is certain that LCM must leave the lab stopped: it ran, and its owner has not requested another start since. */
   readonly isKnown: boolean
+  /** Its nodes shut themselves down, which leaves no event: a controller that was away can't tell it from a restart. */
+  readonly isFromInside: boolean
 }
 
 export const ownerChanges = (): OwnerChanges => ({ stops: new Map(), startedMs: new Map() })

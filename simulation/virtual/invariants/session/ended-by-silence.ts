@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
@@ -20,9 +20,8 @@ export interface EndedByLcm {
 /** While EC2 says that its machine runs, an unreachable CML neither ends nor moves a session that people use. */
 export function endedBySilence({ before, after, worker, truth, nowMs }: EndedByLcm): string[] {
   const { id, timeslot, desired_status } = after
-  const isUp = before.status === 'READY' || before.status === 'RUNNING'
   const isMoved = after.status === 'PENDING'
-  if (!isUp || (!isMoved && after.status !== 'STOPPING')) return []
+  if (!isUp(before.status) || (!isMoved && after.status !== 'STOPPING')) return []
   const isRequested = after.state_history.at(-1)?.because.code === 'session_moved_by'
   const isOver = isRequested || desired_status === 'TERMINATED' || nowMs >= toMs(timeslot.end) - CLOCK_MS_MAX
   const mayMove = isMoved && nowMs < toMs(timeslot.start)

@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Disturbances } from '../../world/disturbances.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
@@ -75,4 +75,4 @@ export function healthTruth({ following, clock, disturbances, truthOf }: HealthT
 }
 
 const isJudged = ({ status, desired_status, timeslot }: LabletSession, nowMs: number): boolean =>
-  (status === 'READY' || status === 'RUNNING') && desired_status === 'RUNNING' && nowMs < toMs(timeslot.end)
+  isUp(status) && desired_status === 'RUNNING' && nowMs < toMs(timeslot.end)

@@ -1,9 +1,11 @@
 import { toMs } from '@lcm/domain/instant'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Clock } from '@lcm/runtime/clock'
+import type { Disturbances } from '../../world/disturbances.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower } from '../../world/event-follower.ts'
 import type { OwnerChanges } from '../../world/owner-changes.ts'
+import { heldTimes } from '../held-times.ts'
 import type { LabTruth } from './lab-truth.ts'
 
 /** Time for a new leader, a few polls and failing CML calls. */
@@ -12,6 +14,7 @@ const STOPPED_MS_MAX = 15 * MINUTE_MS
 const UNSEEN_MS = 3 * MINUTE_MS
 
 export interface AgainstOwnerParts extends Pick<RunningLabParts, 'ownerChanges' | 'truthOf'> {
+  readonly disturbances: Disturbances
   sightLostMs(session: string): number
 }
 
@@ -27,36 +30,30 @@ export interface RunningLabParts {
  * sessions whose lab stays stopped; a failed start is reported to its owner, who may request another.
  */
 export function stoppedLabs({ following, clock, ownerChanges, truthOf }: RunningLabParts): () => string[] {
-  const since = new Map<string, number>()
+  const heldMs = heldTimes(clock)
 
   function isStopped(session: LabletSession): boolean {
     if (!isInSlot(session, clock.now()) || isStartFailed(session)) return false
     const worker = following.workers.get(session.worker_id ?? '')
     if (worker?.desired_status !== 'RUNNING') return false
-    const { isServed, lab, isLabUp } = truthOf(session)
+    const { isServed, lab, isLabUp, isUnseenRestart } = truthOf(session)
+    if (isUnseenRestart) return false
     return isServed === true && lab !== null && !isLabUp && !ownerChanges.stops.has(lab.id)
   }
 
   return () =>
-    [...following.sessions.values()].flatMap(session => {
-      const { id } = session
-      if (!isStopped(session)) since.delete(id)
-      else if (!since.has(id)) since.set(id, clock.now())
-      const stoppedMs = clock.now() - (since.get(id) ?? clock.now())
-      return stoppedMs > STOPPED_MS_MAX ? [`the lab of ${id} stays stopped although its machine runs`] : []
-    })
+    [...following.sessions.values()]
+      .filter(session => heldMs(session.id, isStopped(session)) > STOPPED_MS_MAX)
+      .map(({ id }) => `the lab of ${id} stays stopped although its machine runs`)
 }
 
 const isInSlot = ({ status, desired_status, timeslot }: LabletSession, nowMs: number): boolean =>
-  (status === 'READY' || status === 'RUNNING') &&
-  desired_status === 'RUNNING' &&
-  toMs(timeslot.start) <= nowMs &&
-  nowMs < toMs(timeslot.end)
+  isUp(status) && desired_status === 'RUNNING' && toMs(timeslot.start) <= nowMs && nowMs < toMs(timeslot.end)
 
 const isStartFailed = ({ pipeline }: LabletSession): boolean =>
   Object.values(pipeline?.steps ?? {}).some(({ status }) => status === 'failed')
 
-/** Since when the CML of each session was last unable to serve LCM; it may serve again since. */
+/** Since when the CML of each session was last unable to serve LCM, or LCM took it for unavailable; it may serve again since. */
 export function lostSight({ following, clock, truthOf }: Omit<RunningLabParts, 'ownerChanges'>) {
   const periods = new Map<string, { readonly fromMs: number; isOpen: boolean }>()
   return {
@@ -64,7 +61,8 @@ export function lostSight({ following, clock, truthOf }: Omit<RunningLabParts, '
     step(): string[] {
       for (const session of following.sessions.values()) {
         const period = periods.get(session.id)
-        const isOpen = session.worker_id !== null && truthOf(session).isServed !== true
+        const isAvailable = following.workers.get(session.worker_id ?? '')?.service_status === 'AVAILABLE'
+        const isOpen = session.worker_id !== null && !(isAvailable && truthOf(session).isServed === true)
         if (isOpen && !period?.isOpen) periods.set(session.id, { fromMs: clock.now(), isOpen })
         else if (period !== undefined) period.isOpen = isOpen
       }
@@ -75,14 +73,15 @@ export function lostSight({ following, clock, truthOf }: Omit<RunningLabParts, '
 
 /** A lab that its owner stopped, while it ran well, is not started by LCM. */
 export function startedAgainstOwner(
-  session: LabletSession | undefined,
+  session: LabletSession,
   labId: string,
-  { ownerChanges, truthOf, sightLostMs }: AgainstOwnerParts,
+  { ownerChanges, truthOf, sightLostMs, disturbances }: AgainstOwnerParts,
 ): string[] {
   const stop = ownerChanges.stops.get(labId)
-  if (session === undefined || stop === undefined || !stop.isKnown) return []
+  if (stop === undefined || !stop.isKnown) return []
   const { downMs } = truthOf(session)
-  const mayStart = [downMs, sightLostMs(session.id)].some(ms => Math.abs(ms - stop.atMs) < UNSEEN_MS)
+  const isUncounted = stop.isFromInside && disturbances.happened('fault', stop.atMs - UNSEEN_MS, stop.atMs + UNSEEN_MS)
+  const mayStart = isUncounted || [downMs, sightLostMs(session.id)].some(ms => Math.abs(ms - stop.atMs) < UNSEEN_MS)
   if (mayStart) ownerChanges.stops.delete(labId)
   return mayStart ? [] : [`the lab of ${session.id} is started after its owner stopped it`]
 }

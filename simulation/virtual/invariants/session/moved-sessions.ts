@@ -1,10 +1,11 @@
 import { toMs } from '@lcm/domain/instant'
 import { freeCapacityOf } from '@lcm/domain/session/free-capacity'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { movedAt } from '@lcm/domain/session/session-health'
 import type { Clock } from '@lcm/runtime/clock'
 import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower } from '../../world/event-follower.ts'
+import { heldTimes } from '../held-times.ts'
 import type { LabTruth } from './lab-truth.ts'
 
 /** A lost worker is given up after ten minutes; the rest is for a new leader, a few polls and a lab that boots. */
@@ -18,14 +19,14 @@ export interface MovedSessionParts {
 
 /** A session that had a lab and whose machine is gone runs elsewhere in time, for as long as another worker has capacity for it. */
 export function movedSessions({ following, clock, truthOf }: MovedSessionParts): () => string[] {
-  const since = new Map<string, number>()
+  const heldMs = heldTimes(clock)
 
   function isLost(session: LabletSession): boolean {
     const { status, desired_status, timeslot } = session
     const [nowMs, startMs, endMs] = [clock.now(), toMs(timeslot.start), toMs(timeslot.end)]
     if (desired_status === 'TERMINATED' || nowMs < startMs || nowMs >= endMs) return false
     if (status === 'PENDING' || status === 'SCHEDULED' || status === 'INSTANTIATING') return movedAt(session) !== null
-    return (status === 'READY' || status === 'RUNNING') && truthOf(session).runningSinceMs === null
+    return isUp(status) && truthOf(session).runningSinceMs === null
   }
 
   const fits = ({ id, needs }: LabletSession): boolean =>
@@ -37,11 +38,7 @@ export function movedSessions({ following, clock, truthOf }: MovedSessionParts):
     })
 
   return () =>
-    [...following.sessions.values()].flatMap(session => {
-      const { id } = session
-      if (!isLost(session) || !fits(session)) since.delete(id)
-      else if (!since.has(id)) since.set(id, clock.now())
-      const lostMs = clock.now() - (since.get(id) ?? clock.now())
-      return lostMs > RUNNING_AGAIN_MS_MAX ? [`${id} has lost its machine, and does not run elsewhere`] : []
-    })
+    [...following.sessions.values()]
+      .filter(session => heldMs(session.id, isLost(session) && fits(session)) > RUNNING_AGAIN_MS_MAX)
+      .map(({ id }) => `${id} has lost its machine, and does not run elsewhere`)
 }

@@ -1,14 +1,16 @@
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Disturbances } from '../../world/disturbances.ts'
 import type { EventFollower } from '../../world/event-follower.ts'
 import type { OwnerChanges } from '../../world/owner-changes.ts'
+import { blamedOnPerson } from './blamed-on-person.ts'
 import { endedBySilence } from './ended-by-silence.ts'
 import { healthTruth } from './health-truth.ts'
-import { blamedOnPerson } from './lab-after-machine-restart.ts'
+import { labStarts } from './lab-starts.ts'
 import { type LabTruthParts, labTruths } from './lab-truth.ts'
 import { lostSight, startedAgainstOwner, stoppedLabs } from './labs-keep-running.ts'
 import { movedSessions } from './moved-sessions.ts'
+import { repeatedMoves } from './repeated-moves.ts'
 
 export interface SessionPromiseParts extends Pick<LabTruthParts, 'cloud' | 'access'> {
   readonly following: EventFollower
@@ -36,8 +38,8 @@ export function sessionPromises(parts: SessionPromiseParts): SessionPromises {
   const health = healthTruth(shared)
   const sight = lostSight(shared)
   const blamed = blamedOnPerson(shared)
-  const isUp = ({ status }: LabletSession) => status === 'READY' || status === 'RUNNING'
-  const sessionsUp = () => [...following.sessions.values()].filter(isUp)
+  const starts = labStarts(clock)
+  const sessionsUp = () => [...following.sessions.values()].filter(({ status }) => isUp(status))
   const steps = [
     sight.step,
     stoppedLabs(shared),
@@ -51,10 +53,15 @@ export function sessionPromises(parts: SessionPromiseParts): SessionPromises {
       if (before === undefined) return wrong
       const worker = following.workers.get(before.worker_id ?? '')
       const ended = { before, after: session, worker, truth: truthOf(before), nowMs: clock.now() }
-      return [...wrong, ...endedBySilence(ended)]
+      return [...wrong, ...endedBySilence(ended), ...repeatedMoves(session, worker)]
     },
     step: () => steps.flatMap(step => step()),
-    starting: (labId, sessionId) =>
-      startedAgainstOwner(following.sessions.get(sessionId ?? ''), labId, { ...shared, sightLostMs: sight.sinceMs }),
+    starting(labId, sessionId) {
+      const session = following.sessions.get(sessionId ?? '')
+      if (session === undefined) return []
+      const truth = truthOf(session)
+      const looping = truth.lab?.id === labId ? starts(session.id, truth.lab, truth) : []
+      return [...looping, ...startedAgainstOwner(session, labId, { ...shared, sightLostMs: sight.sinceMs })]
+    },
   }
 }
