@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
+import { type SimClient, simClient } from '@lcm/client/sim-client'
 import type { WorkerView } from '@lcm/contract/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { scratchFolder } from '../api/server-processes.ts'
@@ -32,8 +33,7 @@ export interface Left {
 
 export interface RunningLcm {
   readonly client: Client
-  /** Control API of the simulated cloud. */
-  readonly simulator: string
+  readonly sim: SimClient
   /** The fleet once it is complete. */
   readonly workers: readonly WorkerView[]
   /** Collects garbage, and returns the remaining heap. */
@@ -76,7 +76,7 @@ export async function runningLcm(
   })
   return {
     client,
-    simulator: `http://127.0.0.1:${port + 1}/sim/v1`,
+    sim: simClient('/sim/v1', httpTransport({ baseUrl: `http://127.0.0.1:${port + 1}`, clock: systemClock })),
     workers,
     async collectGarbage() {
       rmSync(leftFile, { force: true })
@@ -91,6 +91,17 @@ export async function runningLcm(
 function leftIn(text: string): Left | null {
   const [heap, code] = text.split(' ').map(Number)
   return heap && code ? { heapMb: heap / 1e6, codeMb: code / 1e6 } : null
+}
+
+const LICENSE = { product: 'CML_Enterprise', token: 'a-license-token-of-the-bench' }
+
+/** Without a license a worker runs five nodes. */
+export async function licensed({ client }: RunningLcm, workers: Fleet): Promise<void> {
+  for (const { id } of workers) await client.call('putWorkerLicense', { params: { id }, body: LICENSE })
+  await until('licenses', async () => {
+    const seen = await Promise.all(workers.map(({ id }) => client.call('getWorker', { params: { id } })))
+    return seen.every(({ license }) => license.status === 'REGISTERED') ? true : null
+  })
 }
 
 /** Polls until there is a result. */

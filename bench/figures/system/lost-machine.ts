@@ -2,13 +2,11 @@
  * Figures of a lost machine: a class in use, its work saved, and the machine below it terminated outside LCM. Counts the sessions
  * that run elsewhere with the saved configurations, as their new CML shows them, on `lcm up` with its simulated cloud.
  */
-import { httpTransport } from '@lcm/client/http-transport'
-import { simClient } from '@lcm/client/sim-client'
 import { cmlLabsClient } from '@lcm/cloud-aws/cml/cml-labs'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { systemClock } from '@lcm/runtime/clock'
-import { runningLcm, until } from '../../product/lcm-up-process.ts'
+import { licensed, runningLcm, until } from '../../product/lcm-up-process.ts'
 import { atLeast, atMost, conclude, measured } from '../../report/figure-report.ts'
 
 const SESSIONS = 20
@@ -31,7 +29,6 @@ links: []
 `
 /** A small lab, so that a licensed worker holds the whole class. */
 const NEEDS = { cpu_cores: 0.5, memory_gb: 1, storage_gb: 1, node_count: 1 }
-const LICENSE = { product: 'CML_Enterprise', token: 'a-license-token-of-the-bench' }
 
 const lcm = await runningLcm(19_457, { args: ['--speed', String(SPEED)] })
 const { client } = lcm
@@ -47,9 +44,15 @@ async function all(
   what: string,
   isSo: (session: LabletSession) => boolean,
 ): Promise<readonly LabletSession[]> {
-  return until(what, async () => {
-    const seen = await Promise.all(ids.map(session))
-    return seen.every(isSo) ? seen : null
+  let last: readonly LabletSession[] = []
+  const read = async () => {
+    last = await Promise.all(ids.map(session))
+    return last.every(isSo) ? last : null
+  }
+  return until(what, read, { everyMs: 200 }).catch(error => {
+    for (const one of last.filter(each => !isSo(each)))
+      console.log(`${one.id} ${one.status} ${one.waiting_reason?.message ?? one.health.reason?.message ?? ''}`)
+    throw error
   })
 }
 
@@ -61,10 +64,7 @@ async function labOf({ lab_record_id, worker_id }: LabletSession) {
 
 async function type(one: LabletSession): Promise<void> {
   const { lab_id, machine } = await labOf(one)
-  const body = JSON.stringify({ lab_id, node: NODE, line: typed(one.id) })
-  const headers = { 'content-type': 'application/json' }
-  const response = await fetch(`${lcm.simulator}/instances/${machine}/cml/type`, { method: 'POST', headers, body })
-  if (!response.ok) throw new Error(`typing was answered ${response.status}: ${await response.text()}`)
+  await lcm.sim.type(machine, { lab_id, node: NODE, line: typed(one.id) })
 }
 
 /** Whether the node runs with what its owner typed before the machine was lost. */
@@ -81,11 +81,7 @@ async function hasWork(one: LabletSession): Promise<boolean> {
 const labs = cmlLabsClient({ clock: systemClock })
 const [first, second] = lcm.workers
 if (first === undefined || second === undefined) throw new Error('the fleet has fewer than two workers')
-for (const { id } of [first, second]) await client.call('putWorkerLicense', { params: { id }, body: LICENSE })
-await until('two licenses', async () => {
-  const seen = await Promise.all([first, second].map(({ id }) => worker(id)))
-  return seen.every(({ license }) => license.status === 'REGISTERED') ? true : null
-})
+await licensed(lcm, [first, second])
 await client.call('createDefinition', {
   body: { name: 'one-router', topology: TOPOLOGY, needs: NEEDS, max_duration_minutes: 60 },
 })
@@ -104,11 +100,7 @@ const lostId = begun[0]?.worker_id ?? ''
 const lost = begun.filter(({ worker_id }) => worker_id === lostId).map(({ id }) => id)
 const { ec2_instance_id: machine } = await worker(lostId)
 const lostMs = systemClock.now()
-const simulator = new URL(lcm.simulator)
-await simClient(simulator.pathname, httpTransport({ baseUrl: simulator.origin, clock: systemClock })).act(
-  machine ?? '',
-  'terminate',
-)
+await lcm.sim.act(machine ?? '', 'terminate')
 await until('the first move', async () => ((await session(lost[0] ?? '')).worker_id === lostId ? null : true))
 const noticedMs = systemClock.now() - lostMs
 const again = await all(lost, 'the class elsewhere', one => isUp(one) && one.worker_id !== lostId)

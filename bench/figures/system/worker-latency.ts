@@ -2,6 +2,7 @@
  * Figure of 4.10: from a request of a user to the call to EC2, on an idle `lcm up` with its simulated cloud. The journal of the
  * cloud has the time of the call.
  */
+import type { JournalEntry } from '@lcm/client/sim-client'
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { runningLcm, until } from '../../product/lcm-up-process.ts'
@@ -16,21 +17,10 @@ const WARM_UPS = 4
 /** Pause after the last change: changes of one worker within half a second are merged. */
 const REST_MS = 1_000
 
-interface Asked {
-  readonly at: string
-  readonly action: string
-  readonly instance_ids: readonly string[]
-}
-
 const lcm = await runningLcm(19_427)
-const { client, workers } = lcm
+const { client, sim, workers } = lcm
 
-async function requests(): Promise<readonly Asked[]> {
-  const answer = await fetch(`${lcm.simulator}/requests?limit=500`)
-  const { items } = (await answer.json()) as { items: readonly Asked[] }
-  return items
-}
-
+const { signal } = new AbortController()
 const took: number[] = []
 for (let n = 0; n < WARM_UPS + REQUESTS; n += 1) {
   const id = workers[(n >> 1) % workers.length]?.id ?? ''
@@ -43,9 +33,12 @@ for (let n = 0; n < WARM_UPS + REQUESTS; n += 1) {
   })
   const askedAtMs = systemClock.now()
   await client.call(isStop ? 'stopWorker' : 'startWorker', { params: { id }, body: { force: true } })
-  const isMine = (each: Asked) =>
+  const isMine = (each: JournalEntry) =>
     each.action === action && each.instance_ids.includes(machine ?? '') && Date.parse(each.at) >= askedAtMs
-  const call = await until(`${action} of ${machine}`, async () => (await requests()).find(isMine) ?? null)
+  const call = await until(
+    `${action} of ${machine}`,
+    async () => (await sim.requests(500, signal)).find(isMine) ?? null,
+  )
   took.push(Date.parse(call.at) - askedAtMs)
 }
 await lcm.stop()
