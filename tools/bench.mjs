@@ -10,7 +10,7 @@ import { ensureReady, root, writeJson } from './setup.mjs'
 // The SDK's notice on Node versions has no place in the output of a figure.
 const env = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true', ...process.env }
 /** Run only when they are named. */
-const LONG = ['chaos', 'lab-return', 'soak']
+const LONG = ['chaos', 'economy-world', 'lab-return', 'soak']
 
 const folder = join(root, 'bench')
 const resultsFile = join(folder, 'results.json')

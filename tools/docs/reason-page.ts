@@ -60,6 +60,8 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   license_lost: { license: 'not_returned' },
   worker_lost: { seconds: 600 },
   save_too_large: { size_bytes: 5_242_880, limit_bytes: 4_194_304 },
+  lab_restored: { added: ['{added}'] },
+  no_template_fits: { causes: [{ message: '{cause}', params: {} }] },
   cml_refuses_on_workers: { part: 'login' },
   insufficient_capacity: { resource: 'nodes' },
   instance_too_young: { seconds: 600 },

@@ -95,8 +95,8 @@ function leavesItsFolder(tree: Tree, from: string, target: Target): string | und
   if (target.kind !== 'file') return undefined
   const folder = workspaceOf(tree, from)?.folder ?? OUTSIDE.exec(from)?.[1]
   if (folder === undefined || target.path.startsWith(`${folder}/`)) return undefined
-  if (folder === 'bench' && target.path.startsWith('simulation/cluster/')) return undefined
-  return 'the @lcm/ name of a package; only bench imports simulation/cluster, nothing imports the rest'
+  if (folder === 'bench' && target.path.startsWith('simulation/')) return undefined
+  return 'the @lcm/ name of a package; only bench imports simulation'
 }
 
 interface Question extends Rules {
