@@ -57,10 +57,10 @@ describe('an exhausted quota', () => {
   it('is a problem of the whole controller until such a launch succeeds', async () => {
     failure = error('quota', 'VcpuLimitExceeded')
     expect(await failed(launch())).toBe(failure)
-    const refused = 'AWS has refused RunInstances of m5zn.metal in us-east-1 since 2026-01-01T00:00:00.000Z'
+    const refused = 'AWS has refused RunInstances of m5zn.metal in us-east-1 since 2026-01-01 00:00 UTC'
     const awsMessage = 'VcpuLimitExceeded: You have asked for too much'
     expect(breaker.problems()).toMatchObject([
-      { code: 'aws_refuses_call', message: `${refused}: ${awsMessage}; next try at 2026-01-01T00:05:00.000Z` },
+      { code: 'aws_refuses_call', message: `${refused}: ${awsMessage}; next try at 2026-01-01 00:05 UTC` },
     ])
     failure = null
     await clock.advance(5 * MINUTE_MS)
