@@ -26,7 +26,7 @@ export function SavesCard({ session }: { session: LabletSession }) {
     { updatesOf: 'saves' },
   )
   const saves = (read.value ?? []).toSorted((a, b) => b.number - a.number)
-  if (!isUp && saves.length === 0) return null
+  if (!isUp(status) && saves.length === 0) return null
   const isOff = state.live.definition.get(definition.id)?.saves_enabled === false
   const ago = (at: string) => `${durationText(nowMs.value - toMs(at))} ago`
   const last = lastSaveText(session.save, saves[0] ?? null, ago)
