@@ -66,6 +66,7 @@ describe('the package', () => {
       'LICENSE',
       'README.md',
       'deploy/templates/metal.yaml',
+      'deploy/templates/nested-large.yaml',
       'deploy/templates/nested.yaml',
       'dist/console/favicon.svg',
       'dist/console/index.html',

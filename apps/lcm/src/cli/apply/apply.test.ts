@@ -112,7 +112,7 @@ it('accepts the files of deploy/templates unchanged', async () => {
   const { shell, out } = capturedShell()
   const place = fileURLToPath(new URL('../../../../../deploy/templates', import.meta.url))
   expect(await run(['apply', '-f', place, '--dry-run'], shell)).toBe(0)
-  expect(out()).toBe('template metal would be created\ntemplate nested would be created\n')
+  expect(out()).toBe(['metal', 'nested-large', 'nested'].map(name => `template ${name} would be created\n`).join(''))
 })
 
 it('reads standard input, and JSON', async () => {

@@ -69,7 +69,7 @@ it('reports a missing regions file', () => {
 
 it('ships templates that are valid', () => {
   const templates = readTemplateFiles(assetFolder('deploy', 'templates'), silentLogger)
-  expect(templates.map(template => template.name)).toEqual(['metal', 'nested'])
+  expect(templates.map(template => template.name)).toEqual(['metal', 'nested-large', 'nested'])
 })
 
 it('skips an invalid template file with a warning', () => {
