@@ -56,3 +56,11 @@ export function consolesOf(nodeDefinition: string): readonly ('serial' | 'vnc')[
   if (runsNothing(nodeDefinition)) return []
   return GRAPHICAL.has(nodeDefinition) ? ['serial', 'vnc'] : ['serial']
 }
+
+const UNKNOWN_BOOT_S = 300
+
+/** How long the slowest of these nodes boots, for a lab whose topology is not at hand. */
+export const definitionBootSeconds = (nodeDefinitions: readonly string[]): number =>
+  nodeDefinitions.length === 0
+    ? UNKNOWN_BOOT_S
+    : Math.max(...nodeDefinitions.map(each => NODE_NEEDS.get(each)?.boot_s ?? UNKNOWN_BOOT_S))

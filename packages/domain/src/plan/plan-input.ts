@@ -1,0 +1,36 @@
+import type { LeadSettings, Timings } from '../calendar/timings.ts'
+import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { SettingValues } from '../fleet/settings.ts'
+import type { LabletSession } from '../session/lablet-session.ts'
+import type { WorkerTemplate } from '../template/worker-template.ts'
+import type { Worker } from '../worker/worker.ts'
+
+export interface PlanSettings extends Pick<SettingValues, 'scale_up_enabled' | 'max_workers_per_region'>, LeadSettings {
+  /** Whether workers that the scale-up policy bought are terminated once their disk costs more than a new machine would. */
+  readonly terminate_sleeping: boolean
+}
+
+/** What may still be spent on wakes and purchases within a time, such as today. */
+export interface BudgetWindow {
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly leftUsd: number
+}
+
+export interface PlanInput {
+  readonly nowMs: number
+  /** Open sessions: those within the horizon, and those that are placed. */
+  readonly sessions: readonly LabletSession[]
+  readonly definitions: ReadonlyMap<string, LabletDefinition>
+  readonly workers: readonly Worker[]
+  readonly templates: readonly WorkerTemplate[]
+  readonly settings: PlanSettings
+  /** Where workers are bought. */
+  readonly region: string
+  readonly timings: Timings
+  /** Ids of the sessions whose capacity is not promised. */
+  readonly bestEffort: ReadonlySet<string>
+  /** By product: the seats that no worker has. A product that is not in it has as many as are needed. */
+  readonly licenses?: ReadonlyMap<string, number>
+  readonly budgets?: readonly BudgetWindow[]
+}
