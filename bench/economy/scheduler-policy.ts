@@ -1,6 +1,6 @@
-import { decideIdle } from '@lcm/domain/fleet/decide-idle'
+import { decideIdle, STOPS_WINDOW_MS } from '@lcm/domain/fleet/decide-idle'
 import { SETTING_DEFAULTS, type SettingValues } from '@lcm/domain/fleet/settings'
-import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { isDue, schedule } from '@lcm/domain/session/scheduling'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-types'
@@ -109,13 +109,21 @@ interface IdleChecks {
 
 function idleChecks(settings: SettingValues): IdleChecks {
   const checkAtMs = new Map<string, number>()
-  let lastScaleDownAt: Instant | null = null
+  let stops: readonly number[] = []
 
   function isDueNow({ id, status }: Worker, nowMs: number): boolean {
     const dueMs = checkAtMs.get(id) ?? nowMs + IDLE_CHECK_MS
     if (status === 'RUNNING') checkAtMs.set(id, dueMs > nowMs ? dueMs : nowMs + IDLE_CHECK_MS)
     else checkAtMs.delete(id)
     return status === 'RUNNING' && dueMs <= nowMs
+  }
+
+  function stopsBefore(nowMs: number, running: number) {
+    const last = stops.at(-1)
+    stops = stops.filter((atMs, n) => n === stops.length - 1 || nowMs - atMs < STOPS_WINDOW_MS)
+    const recentStops = stops.filter(atMs => nowMs - atMs < STOPS_WINDOW_MS).length
+    const lastScaleDownAt = last === undefined ? null : toInstant(last)
+    return { lastScaleDownAt, recentStops, size: running + recentStops }
   }
 
   return {
@@ -125,11 +133,11 @@ function idleChecks(settings: SettingValues): IdleChecks {
       for (const worker of workers) {
         if (!isDueNow(worker, nowMs) || ordered.has(worker.id)) continue
         const running = workers.filter(({ status }) => status === 'RUNNING').length - orders.length
-        const fleet = { running, lastScaleDownAt, isHeld: false }
+        const fleet = { running, ...stopsBefore(nowMs, running), isHeld: false }
         const { verdict } = decideIdle(worker, NO_ACTIVITY, settings, { fleet, nowMs })
         if (verdict.kind !== 'pause') continue
         orders.push({ kind: 'stop', worker_id: worker.id, because: verdict.because })
-        lastScaleDownAt = toInstant(nowMs)
+        stops = [...stops, nowMs]
       }
       return orders
     },

@@ -85,7 +85,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
       min_workers: Math.floor((target * size.workers) / 3),
       idle_action: target < 0.7 ? 'pause' : 'drain',
       scale_down_enabled: target < 0.9,
-      scale_down_cooldown_seconds: amount < 0.5 ? 60 : 600,
+      scale_down_cooldown_seconds: amount < 0.3 ? 60 : amount < 0.6 ? 600 : 'off',
       license_on_stop: amount < 0.2 ? 'release' : 'keep',
       license_on_terminate: amount > 0.9 ? 'record' : 'boot',
       external_stop: target < 0.8 ? 'restart' : 'accept',

@@ -12,7 +12,7 @@ import { overdrawnLicenses, wrongLicenseStatus } from './license/license-account
 import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
 import type { RequestedState } from './requested-state-record.ts'
 import { orphanTerminationLimit } from './worker/orphan-termination-limit.ts'
-import { stopsWithinCooldown } from './worker/stop-cooldown.ts'
+import { stopsWithinLimit } from './worker/stop-limit.ts'
 import { unreportedRefusals } from './worker/unreported-login-refusals.ts'
 import { unreportedPowerRefusals } from './worker/unreported-power-refusals.ts'
 
@@ -137,7 +137,7 @@ async function finalViolations(parts: InvariantParts, licenses: LostLicenses): P
     ...(await parts.unreadable()),
     ...(await illegalHistories(parts)),
     ...(await licenses.unrecordedAtEnd()),
-    ...(await stopsWithinCooldown(parts.journal, parts.requested.settings)),
+    ...(await stopsWithinLimit(parts.journal, { settings: parts.requested.settings, workers: parts.latest.size })),
   ]
 }
 

@@ -1,11 +1,11 @@
-import { SETTING_DEFAULTS, type SettingsPatch } from '@lcm/domain/fleet/settings'
+import { SETTING_DEFAULTS, type SettingName, type SettingsPatch, type SettingValues } from '@lcm/domain/fleet/settings'
 import { MINUTE_MS } from '../world/durations.ts'
 
 /** Time until all controllers have read a changed setting. */
 export const UPDATE_MS = 2 * MINUTE_MS
 
 type QuotaSetting = 'quota_user_live_sessions' | 'quota_user_future_sessions'
-type NumericSetting = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
+type NumericSetting = 'min_workers' | 'idle_timeout_seconds'
 
 interface Period {
   readonly values: SettingsPatch
@@ -19,6 +19,8 @@ export interface SettingsHistory {
   record(patch: SettingsPatch): (outcome: 'accepted' | 'refused' | 'unknown') => void
   /** The smallest value that may have been in effect then or shortly before. */
   minimumAt(name: NumericSetting, atMs: number): number
+  /** All values that may have been in effect then or shortly before. */
+  valuesAt<N extends SettingName>(name: N, atMs: number): readonly SettingValues[N][]
   /** The smallest value that may have been in effect since then. */
   smallestSince(name: 'saves_kept', fromMs: number): number
   /** The largest limit that may have been in effect since then. There is none until one is set. */
@@ -27,6 +29,10 @@ export interface SettingsHistory {
 
 export function settingsHistory(now: () => number): SettingsHistory {
   let periods: readonly Period[] = [{ values: {}, fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }]
+  function valuesAt<N extends SettingName>(name: N, atMs: number): SettingValues[N][] {
+    const possible = periods.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
+    return possible.map(({ values }) => ({ ...SETTING_DEFAULTS, ...withoutNull(values) })[name])
+  }
   return {
     record(patch) {
       const before = periods.filter(({ untilMs }) => untilMs === Number.POSITIVE_INFINITY)
@@ -43,9 +49,9 @@ export function settingsHistory(now: () => number): SettingsHistory {
       }
     },
     minimumAt(name, atMs) {
-      const possible = periods.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
-      return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
+      return Math.min(...valuesAt(name, atMs))
     },
+    valuesAt,
     smallestSince(name, fromMs) {
       const possible = periods.filter(({ untilMs }) => untilMs >= fromMs)
       return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
@@ -56,3 +62,7 @@ export function settingsHistory(now: () => number): SettingsHistory {
     },
   }
 }
+
+/** Null resets a setting to its default. */
+const withoutNull = (values: SettingsPatch): Partial<SettingValues> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))

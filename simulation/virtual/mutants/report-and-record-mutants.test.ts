@@ -6,6 +6,7 @@ import { ruleMutants } from './report-and-record-mutants.ts'
 const SLOW = [
   'licensed without a license',
   'cooldown forgotten',
+  'stops forgotten',
   'failed machine left running',
   'accepted stop forgotten',
   'two idle stops at once',

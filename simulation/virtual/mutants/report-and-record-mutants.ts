@@ -137,6 +137,13 @@ export const ruleMutants: readonly Mutant[] = [
     }),
   },
   {
+    name: 'stops forgotten',
+    breaks: 'automatic stops of the last 10 minutes are forgotten',
+    caughtBy: /workers are stopped as idle within 10 min/,
+    acts: [...THREE, at(1, 'change settings', { amount: 0.7 })],
+    defects: () => ({ store: changeReads(RESOURCES.fleetScaling, scaling => ({ ...scaling, recent_stops: [] })) }),
+  },
+  {
     name: 'own work counts as use',
     breaks: 'lab changes by LCM itself count as use',
     caughtBy: /by no user and no session/,
@@ -233,7 +240,7 @@ const withoutPermits = (store: Store): Store => ({
   collection<T extends Document>(kind: Kind<T>): Collection<T> {
     const documents = store.collection(kind)
     if (kind.name !== RESOURCES.fleetScaling.name) return documents
-    const blank: Partial<FleetScaling> = { stop_permits: {}, last_scale_down_at: null }
+    const blank: Partial<FleetScaling> = { stop_permits: {}, last_scale_down_at: null, recent_stops: [] }
     return {
       ...documents,
       async get(id) {

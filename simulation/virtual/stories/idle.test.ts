@@ -69,6 +69,22 @@ describe('an unused worker', () => {
     await done()
   })
 
+  it('is one of a quarter that is paused within 10 minutes, of a class that ends together', async () => {
+    const { world, operator, done } = await aStory(206)
+    await operator.set({ idle_timeout_seconds: 1800 })
+    const ids: string[] = []
+    for (let n = 0; n < 8; n += 1) ids.push(await operator.create(`metal-${n}`))
+    for (const id of ids) await world.until(id, 'RUNNING')
+    const isPaused = () => world.workers().filter(each => each.desired_status === 'STOPPED')
+    await world.untilTrue('all are paused', () => isPaused().length === 8, 3 * HOUR_MS)
+    const pausedAt = isPaused()
+      .map(each => new Date(each.pause.last_paused_at ?? '').getTime())
+      .sort((a, b) => a - b)
+    for (const at of pausedAt) expect(pausedAt.filter(each => each <= at && at - each < 595_000).length).toBeLessThan(3)
+    expect(pausedAt.filter(at => at - (pausedAt[0] ?? 0) < 595_000)).toHaveLength(2)
+    await done()
+  })
+
   it('that a user holds until a time is not paused before', async () => {
     const { world, operator, done } = await aStory(204)
     const { id } = await operator.createAndRun('metal-1')

@@ -18,7 +18,9 @@ const NOW = toMs('2026-01-01T10:00:00.000Z')
 const before = (seconds: number) => toInstant(NOW - seconds * 1000)
 const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: CREATED }
 const QUIET: IdleEvidence = { last_activity_at: null, running_nodes: null }
-const FLEET: FleetCounts = { running: 5, lastScaleDownAt: null, isHeld: false }
+const FLEET: FleetCounts = { running: 5, lastScaleDownAt: null, recentStops: 0, size: 5, isHeld: false }
+const ONE_OF_20: FleetCounts = { ...FLEET, recentStops: 1, size: 20 }
+const COOLDOWN = { scale_down_cooldown_seconds: 600 }
 
 interface Case {
   readonly worker?: Partial<Worker>
@@ -67,7 +69,7 @@ describe('an idle worker', () => {
       'held_by_person_seconds',
       'fleet_held',
       'running_workers',
-      'seconds_since_scale_down',
+      'stops_within_10_minutes',
     ])
     expect(idleSince).toBe(CREATED)
   })
@@ -146,7 +148,14 @@ describe('every guard alone prevents a stop', () => {
     ['held_by_person_seconds', 'skipped_not_eligible', { worker: { desired_until: before(-1) } }],
     ['fleet_held', 'skipped_not_eligible', { fleet: { ...FLEET, isHeld: true } }],
     ['running_workers', 'skipped_min_workers', { settings: { min_workers: 5 } }],
-    ['seconds_since_scale_down', 'skipped_cooldown', { fleet: { ...FLEET, lastScaleDownAt: before(599) } }],
+    ['stops_within_10_minutes', 'skipped_cooldown', { fleet: { ...FLEET, recentStops: 1 } }],
+    ['stops_within_10_minutes', 'skipped_cooldown', { fleet: { ...FLEET, recentStops: 5, size: 20 } }],
+    ['stops_within_10_minutes', 'skipped_cooldown', { settings: { scale_down_max_share: 0 }, fleet: ONE_OF_20 }],
+    [
+      'seconds_since_scale_down',
+      'skipped_cooldown',
+      { settings: COOLDOWN, fleet: { ...FLEET, lastScaleDownAt: before(599) } },
+    ],
   ])('%s: %s', (name, kind, which) => {
     const { verdict, guards } = decide(which)
     expect(verdict.kind).toBe(kind)
@@ -162,7 +171,11 @@ describe('every guard alone prevents a stop', () => {
     ['the snooze is over', { worker: { pause: { ...paused, last_resumed_at: before(3600) } } }],
     ['the hold is over', { worker: { desired_until: before(0) } }],
     ['one more worker runs than the minimum', { settings: { min_workers: 4 } }],
-    ['the cooldown is over', { fleet: { ...FLEET, lastScaleDownAt: before(600) } }],
+    ['a quarter of the fleet was not stopped yet', { fleet: { ...FLEET, recentStops: 4, size: 20 } }],
+    ['it is the only worker', { fleet: { ...FLEET, running: 1, size: 1 } }],
+    ['the share is 0 and nothing was stopped yet', { settings: { scale_down_max_share: 0 } }],
+    ['the cooldown is over', { settings: COOLDOWN, fleet: { ...FLEET, lastScaleDownAt: before(600) } }],
+    ['a cooldown of 0 is set', { settings: { scale_down_cooldown_seconds: 0 }, fleet: { ...FLEET, recentStops: 5 } }],
   ])('no guard prevents a stop when %s', (_, which) => {
     expect(decide(which).verdict.kind).toBe('pause')
   })
@@ -213,6 +226,8 @@ const someSettings = fc
     scale_down_enabled: fc.boolean(),
     idle_timeout_seconds: fc.constantFrom(0, 60, 3600),
     min_workers: fc.constantFrom(0, 1, 3),
+    scale_down_cooldown_seconds: fc.constantFrom<SettingValues['scale_down_cooldown_seconds'][]>('off', 600),
+    scale_down_max_share: fc.constantFrom(0, 0.25, 1),
   })
   .map(some => ({ ...SETTING_DEFAULTS, ...some }))
 const someEvidence = mostly<IdleEvidence | null>(
@@ -225,14 +240,17 @@ const someEvidence = mostly<IdleEvidence | null>(
     { nil: null },
   ),
 )
-const someFleet = fc.record({
-  running: fc.nat(4),
-  lastScaleDownAt: mostly<string | null>(null, instant),
-  isHeld: mostly(false, fc.boolean()),
-})
+const someFleet = fc
+  .record({
+    running: fc.nat(9),
+    lastScaleDownAt: mostly<string | null>(null, instant),
+    recentStops: mostly(0, fc.nat(5)),
+    isHeld: mostly(false, fc.boolean()),
+  })
+  .map(fleet => ({ ...fleet, size: fleet.running + fleet.recentStops }))
 
 describe('for any input', () => {
-  it('a stop never violates a hold, a session, the minimum, the cooldown or an unknown state', () => {
+  it('a stop never violates a hold, a session, the minimum, the brake or an unknown state', () => {
     let stops = 0
     const property = fc.property(
       someWorker,
@@ -253,8 +271,10 @@ describe('for any input', () => {
         expect(worker.desired_until === null || toMs(worker.desired_until) <= NOW).toBe(true)
         expect(fleet.running).toBeGreaterThan(settings.min_workers)
         expect(fleet.isHeld).toBe(false)
-        const { lastScaleDownAt } = fleet
-        expect(lastScaleDownAt === null || NOW - toMs(lastScaleDownAt) >= 600_000).toBe(true)
+        const { lastScaleDownAt, recentStops, size } = fleet
+        if (settings.scale_down_cooldown_seconds === 'off')
+          expect(recentStops === 0 || recentStops + 1 <= settings.scale_down_max_share * size).toBe(true)
+        else expect(lastScaleDownAt === null || NOW - toMs(lastScaleDownAt) >= 600_000).toBe(true)
         expect(verdict.kind).toBe(effectiveIdleAction(settings))
         if (settings.idle_running_nodes === 'keep') expect(evidence?.running_nodes).toBe(0)
       },

@@ -19,8 +19,15 @@ export interface FleetCounts {
   /** Workers that run and keep running, without those that already have a permit to stop. */
   readonly running: number
   readonly lastScaleDownAt: Instant | null
+  /** Other workers that were stopped automatically within `STOPS_WINDOW_MS`. */
+  readonly recentStops: number
+  /** The workers that run, and the recent stops. */
+  readonly size: number
   readonly isHeld: boolean
 }
+
+/** How long an automatic stop counts for `scale_down_max_share`. */
+export const STOPS_WINDOW_MS = 10 * 60_000
 
 export type IdleVerdict =
   | { readonly kind: 'skipped_not_idle' | 'skipped_not_eligible' | 'skipped_auto_pause'; readonly because: Reason }
@@ -169,8 +176,6 @@ const wantedAction = ({ idle_action }: SettingValues): string =>
 
 /** The guards that depend on the rest of the fleet. */
 function allowance(settings: SettingValues, fleet: FleetCounts, nowMs: number): Check[] {
-  const last = fleet.lastScaleDownAt
-  const elapsed = last === null ? Number.MAX_SAFE_INTEGER : Math.floor((nowMs - toMs(last)) / 1000)
   const { running } = fleet
   const { min_workers, scale_down_cooldown_seconds: cooldown } = settings
   return [
@@ -182,14 +187,28 @@ function allowance(settings: SettingValues, fleet: FleetCounts, nowMs: number): 
         because: reason('min_workers_reached', { running, min_workers }),
       }),
     },
-    {
-      guard: { name: 'seconds_since_scale_down', value: elapsed, limit: cooldown, passed: elapsed >= cooldown },
-      verdict: () => ({
-        kind: 'skipped_cooldown',
-        because: reason('scale_down_cooldown', { elapsed_seconds: elapsed, cooldown_seconds: cooldown }),
-      }),
-    },
+    cooldown === 'off' ? shareBrake(settings, fleet) : cooldownBrake(cooldown, fleet, nowMs),
   ]
+}
+
+/** Limits what one wrong decision about the whole fleet can cost, and lets a large fleet stop within the hour. */
+function shareBrake({ scale_down_max_share: share }: SettingValues, { recentStops: stops, size }: FleetCounts): Check {
+  const limit = Math.max(1, Math.floor(share * size))
+  return {
+    guard: { name: 'stops_within_10_minutes', value: stops, limit, passed: stops < limit },
+    verdict: () => ({ kind: 'skipped_cooldown', because: reason('scale_down_share', { stops, limit, workers: size }) }),
+  }
+}
+
+function cooldownBrake(cooldown: number, { lastScaleDownAt: last }: FleetCounts, nowMs: number): Check {
+  const elapsed = last === null ? Number.MAX_SAFE_INTEGER : Math.floor((nowMs - toMs(last)) / 1000)
+  return {
+    guard: { name: 'seconds_since_scale_down', value: elapsed, limit: cooldown, passed: elapsed >= cooldown },
+    verdict: () => ({
+      kind: 'skipped_cooldown',
+      because: reason('scale_down_cooldown', { elapsed_seconds: elapsed, cooldown_seconds: cooldown }),
+    }),
+  }
 }
 
 function stopped({ name }: Worker, settings: SettingValues, idleMs: number): IdleVerdict {

@@ -15,6 +15,8 @@ export const FleetScaling = z.object({
   created_at: Instant,
   updated_at: Instant,
   last_scale_down_at: Instant.nullable(),
+  /** The last automatic stops, for as long as they count. */
+  recent_stops: z.array(z.object({ worker_id: z.string(), at: Instant })).default([]),
   /** By worker id: workers that may be stopped, before their own documents say so. */
   stop_permits: z.record(z.string(), z.object({ at: Instant, reason: Reason })),
   /** By `<template>/<region>`: the last purchase and its workers. */
@@ -36,6 +38,7 @@ export const newFleetScaling = (now: Instant): FleetScaling => ({
   created_at: now,
   updated_at: now,
   last_scale_down_at: null,
+  recent_stops: [],
   stop_permits: {},
   purchases: {},
   orphan_terminations: {},

@@ -16,7 +16,7 @@ const DRAIN: Worker['drain'] = {
   then: 'STOPPED',
   deadline: ago(-60),
 }
-const FLEET: FleetCounts = { running: 4, lastScaleDownAt: null, isHeld: false }
+const FLEET: FleetCounts = { running: 4, lastScaleDownAt: null, recentStops: 0, size: 4, isHeld: false }
 const reasonFor = (
   worker: Partial<Worker>,
   more: {
@@ -53,7 +53,13 @@ it.each<[string, object, Partial<Worker>, Parameters<typeof reasonFor>[1]]>([
   ['status_held', { seconds: 90 }, { desired_until: toInstant(NOW + 90_000) }, {}],
   ['fleet_held', {}, {}, { fleet: { isHeld: true } }],
   ['min_workers_reached', { running: 2, min_workers: 2 }, {}, { fleet: { running: 2 }, settings: { min_workers: 2 } }],
-  ['scale_down_cooldown', { elapsed_seconds: 30, cooldown_seconds: 600 }, {}, { fleet: { lastScaleDownAt: ago(30) } }],
+  [
+    'scale_down_cooldown',
+    { elapsed_seconds: 30, cooldown_seconds: 600 },
+    {},
+    { fleet: { lastScaleDownAt: ago(30) }, settings: { scale_down_cooldown_seconds: 600 } },
+  ],
+  ['scale_down_share', { stops: 1, limit: 1, workers: 4 }, {}, { fleet: { recentStops: 1 } }],
   ['stop_already_requested', {}, { desired_status: 'STOPPED' }, {}],
 ])('a running worker is not stopped: %s %o', (code, params, worker, more) => {
   expect(reasonFor(worker, more)).toMatchObject({ code, params })

@@ -11,6 +11,8 @@ const minutes = z
   .min(0)
   .max(24 * 60)
 const days = z.int().min(1).max(3650)
+/** The word of a setting that can be turned off. */
+const OFF = 'off'
 const workers = z.int().min(0).max(10_000)
 
 /** The settings that operators can change at run time. */
@@ -29,7 +31,14 @@ export const SettingValues = z.strictObject({
     .meta({ description: 'Whether a worker with running lab nodes counts as in use.' }),
   scale_down_enabled: z.boolean().meta({ description: 'Whether the scale-down policy runs.' }),
   min_workers: workers.meta({ description: 'The number of running workers that automatic stops keep.' }),
-  scale_down_cooldown_seconds: seconds.meta({ description: 'The time between two automatic stops.' }),
+  scale_down_max_share: z.number().min(0).max(1).meta({
+    description:
+      'The share of the running workers that may be stopped automatically within 10 minutes; one always may.',
+    example: 0.25,
+  }),
+  scale_down_cooldown_seconds: z.union([seconds, z.literal(OFF)]).meta({
+    description: 'The time between two automatic stops. A number replaces `scale_down_max_share`.',
+  }),
   scale_up_enabled: z.boolean().meta({ description: 'Whether the scale-up policy runs.' }),
   scale_up_cooldown_seconds: seconds.meta({
     description: 'The time between two purchases of the same template and region.',
@@ -106,7 +115,8 @@ export const SETTING_DEFAULTS: SettingValues = {
   idle_running_nodes: 'pause',
   scale_down_enabled: false,
   min_workers: 0,
-  scale_down_cooldown_seconds: 600,
+  scale_down_max_share: 0.25,
+  scale_down_cooldown_seconds: OFF,
   scale_up_enabled: true,
   scale_up_cooldown_seconds: 300,
   max_workers_per_region: 10,
@@ -130,6 +140,12 @@ export const SETTING_DEFAULTS: SettingValues = {
   quota_author_core_hours_per_week: UNLIMITED,
   journal_retention_days: 30,
   terminated_retention_days: 30,
+}
+
+/** The word that a setting may have instead of a number, such as `unlimited` or `off`; null if it has none. */
+export function wordOfSetting(name: SettingName): string | null {
+  const { anyOf = [] } = z.toJSONSchema(SettingValues.shape[name]) as { anyOf?: { const?: string }[] }
+  return anyOf.find(each => each.const !== undefined)?.const ?? null
 }
 
 /** Settings that were stored or set by the environment. Absent ones come from the next source. */

@@ -1,6 +1,6 @@
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 
-export type Unit = 'seconds' | 'minutes' | 'days' | 'workers' | 'sessions' | 'saves' | 'core-hours'
+export type Unit = 'of the workers' | 'seconds' | 'minutes' | 'days' | 'workers' | 'sessions' | 'saves' | 'core-hours'
 
 interface SettingDoc {
   /** Display name. */
@@ -43,9 +43,14 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
     text: 'Number of running workers that automatic actions never go below.',
     unit: 'workers',
   },
+  scale_down_max_share: {
+    title: 'Share of automatic stops',
+    text: 'Share of the running workers that may be stopped automatically within 10 minutes. One always may.',
+    unit: 'of the workers',
+  },
   scale_down_cooldown_seconds: {
     title: 'Scale-down cooldown',
-    text: 'Minimum time between two automatic stops.',
+    text: 'Minimum time between two automatic stops, instead of their share; off by default.',
     unit: 'seconds',
   },
   scale_up_enabled: {
@@ -182,6 +187,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       'scale_up_cooldown_seconds',
       'max_workers_per_region',
       'scale_down_enabled',
+      'scale_down_max_share',
       'scale_down_cooldown_seconds',
       'min_workers',
     ],
@@ -214,8 +220,5 @@ export function choicesOf(name: SettingName): readonly string[] | null {
   if (schema.type === 'boolean') return ['on', 'off']
   return schema.type === 'enum' ? schema.options : null
 }
-
-/** Whether the number may also be `unlimited`. */
-export const isLimit = (name: SettingName): boolean => SettingValues.shape[name].type === 'union'
 
 export const isText = (name: SettingName): boolean => SettingValues.shape[name].type === 'string'

@@ -1,13 +1,13 @@
 import { ApiError } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
-import type { SettingName } from '@lcm/domain/fleet/settings'
+import { type SettingName, wordOfSetting } from '@lcm/domain/fleet/settings'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { Refusal } from '../../parts/dialog/modal.tsx'
 import { failureText } from '../../state/failure-text.ts'
 import { isAllowed } from '../../state/permission.ts'
-import { choicesOf, isLimit, isText, SETTING_DOCS } from './setting-docs.ts'
+import { choicesOf, isText, SETTING_DOCS } from './setting-docs.ts'
 import {
   changedText,
   draftOf,
@@ -133,7 +133,8 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
 
 function expectedText(name: SettingName): string {
   if (isText(name)) return 'Enter a value.'
-  return isLimit(name) ? 'Enter a number, or unlimited.' : 'Enter a number.'
+  const word = wordOfSetting(name)
+  return word === null ? 'Enter a number.' : `Enter a number, or ${word}.`
 }
 
 /** Error of the value, without its path in the request. */
@@ -170,7 +171,7 @@ function ValueField({ name, draft, onTyped }: ValueFieldProps) {
       <input
         ref={field}
         type="text"
-        inputMode={isLimit(name) || isText(name) ? 'text' : 'numeric'}
+        inputMode={wordOfSetting(name) !== null || isText(name) ? 'text' : 'decimal'}
         autocomplete="off"
         aria-labelledby={`setting-${name}`}
         value={draft}

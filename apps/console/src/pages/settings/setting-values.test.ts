@@ -1,6 +1,6 @@
-import { SETTING_DEFAULTS, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
+import { SETTING_DEFAULTS, SettingsPatch, SettingValues, wordOfSetting } from '@lcm/domain/fleet/settings'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, isLimit, SETTING_DOCS, SETTING_GROUPS } from './setting-docs.ts'
+import { choicesOf, SETTING_DOCS, SETTING_GROUPS } from './setting-docs.ts'
 import { changedText, draftOf, patchOf, sameAs, typedValue, valueText } from './setting-values.ts'
 
 const NAMES = SettingValues.keyof().options
@@ -13,7 +13,7 @@ describe('every setting', () => {
 
   it('that is a number has a unit, and every other but a text has choices', () => {
     for (const name of NAMES) {
-      const isNumber = typeof SETTING_DEFAULTS[name] === 'number' || isLimit(name)
+      const isNumber = typeof SETTING_DEFAULTS[name] === 'number' || wordOfSetting(name) !== null
       expect([name, SETTING_DOCS[name].unit !== undefined]).toEqual([name, isNumber])
       expect([name, choicesOf(name) === null]).toEqual([name, isNumber || name === 'auto_approve'])
     }
@@ -36,11 +36,14 @@ describe('the input', () => {
     expect(typedValue('min_workers', '0')).toBe(0)
   })
 
-  it('may be unlimited in a quota only', () => {
+  it('may be the word of its setting', () => {
     expect(typedValue('quota_user_live_sessions', ' Unlimited ')).toBe('unlimited')
     expect(typedValue('quota_user_live_sessions', '3')).toBe(3)
     expect(typedValue('quota_user_live_sessions', 'many')).toBeNull()
     expect(typedValue('min_workers', 'unlimited')).toBeNull()
+    expect(typedValue('scale_down_cooldown_seconds', 'Off')).toBe('off')
+    expect(typedValue('scale_down_cooldown_seconds', 'unlimited')).toBeNull()
+    expect(typedValue('scale_down_max_share', '0.5')).toBe(0.5)
   })
 
   it('is shown in larger units too', () => {

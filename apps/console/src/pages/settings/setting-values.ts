@@ -1,8 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
-import type { SettingName, SettingSource } from '@lcm/domain/fleet/settings'
-import { UNLIMITED } from '@lcm/domain/quota/limit'
+import { type SettingName, type SettingSource, wordOfSetting } from '@lcm/domain/fleet/settings'
 import { durationText } from '@lcm/domain/text/format-amounts'
-import { choicesOf, isLimit, isText, SETTING_DOCS, type Unit } from './setting-docs.ts'
+import { choicesOf, isText, SETTING_DOCS, type Unit } from './setting-docs.ts'
 
 export type SettingValue = boolean | number | string
 
@@ -15,7 +14,7 @@ export const draftOf = (value: SettingValue): string =>
 /** Value with its unit: `3600 seconds`. */
 export function valueText(name: SettingName, value: SettingValue): string {
   const { unit } = SETTING_DOCS[name]
-  return unit === undefined || value === UNLIMITED ? draftOf(value) : `${draftOf(value)} ${unit}`
+  return unit === undefined || value === wordOfSetting(name) ? draftOf(value) : `${draftOf(value)} ${unit}`
 }
 
 /** The value in larger units, such as `1h 00m`; empty when that adds nothing. */
@@ -33,7 +32,8 @@ export function typedValue(name: SettingName, draft: string): SettingValue | nul
   if (choices?.[0] === 'on') return draft === 'on'
   if (choices !== null) return draft
   if (isText(name)) return draft.trim() === '' ? null : draft.trim()
-  if (isLimit(name) && draft.trim().toLowerCase() === UNLIMITED) return UNLIMITED
+  const word = draft.trim().toLowerCase()
+  if (word === wordOfSetting(name)) return word
   const amount = Number(draft)
   return draft.trim() === '' || !Number.isFinite(amount) ? null : amount
 }

@@ -170,11 +170,12 @@ const SECTION_11: readonly Documented[] = [
   },
   {
     name: 'SCALE_DOWN_COOLDOWN_SECONDS',
-    says: '600',
+    // The document says 600: scale_down_max_share limits stops until a cooldown is set.
+    says: null,
     effect: given => settings(given).scale_down_cooldown_seconds,
-    byDefault: 600,
-    other: ['0', 0],
-    allowed: 'a whole number from 0 to 2592000',
+    byDefault: 'off',
+    other: ['600', 600],
+    allowed: 'a whole number from 0 to 2592000, or off',
     refused: ['-1', '2592001', '0.5', 'soon', ' '],
   },
 ]

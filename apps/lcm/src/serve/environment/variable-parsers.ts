@@ -1,6 +1,6 @@
 import { isAddressRange } from '@lcm/control-plane/access/client-address'
 import { SECRET_KEYS } from '@lcm/control-plane/keys/secret-keys'
-import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
+import { type SettingName, SettingValues, wordOfSetting } from '@lcm/domain/fleet/settings'
 import { HOST_PATTERN } from '@lcm/domain/outbound/host-list'
 import { z } from 'zod'
 
@@ -97,20 +97,36 @@ interface Unit {
   readonly size: number
 }
 
+interface NumberSchema {
+  readonly type?: string
+  readonly enum?: readonly string[]
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+/** The number of a setting that may also be a word; else the schema itself. */
+function numberSchema(schema: z.ZodType): NumberSchema {
+  const { anyOf, ...plain } = z.toJSONSchema(schema) as NumberSchema & { anyOf?: NumberSchema[] }
+  return anyOf?.[0] ?? plain
+}
+
 /** A setting as text, with the same limits as at run time. */
 export function setting(name: SettingName, unit: Unit = { name: 'a whole number', size: 1 }) {
   const schema: z.ZodType = SettingValues.shape[name]
-  const { type, enum: names, minimum = 0, maximum = 0 } = z.toJSONSchema(schema)
+  const { type, enum: names, minimum = 0, maximum = 0 } = numberSchema(schema)
+  const word = wordOfSetting(name)
+  const isNumber = type === 'integer' || type === 'number'
   const fraction = unit.size === 1 ? '' : ', in whole seconds'
-  const range = `${unit.name} from ${minimum / unit.size} to ${maximum / unit.size}${fraction}`
+  const unitName = type === 'number' ? 'a number' : unit.name
+  const range = `${unitName} from ${minimum / unit.size} to ${maximum / unit.size}${fraction}${word === null ? '' : `, or ${word}`}`
   const words =
     names === undefined ? 'none, or ids of images and launch templates with commas' : `one of ${names.join(', ')}`
-  const allowed = type === 'boolean' ? 'true or false' : type === 'string' ? words : range
+  const allowed = type === 'boolean' ? 'true or false' : isNumber ? range : words
   return z
     .string()
     .transform((text): unknown => {
       if (type === 'boolean') return flag.safeParse(text).data
-      return type === 'integer' ? Number((numberIn(text) * unit.size).toFixed(3)) : text
+      return isNumber && text !== word ? Number((numberIn(text) * unit.size).toFixed(3)) : text
     })
     .refine(value => schema.safeParse(value).success, allowed)
     .optional()

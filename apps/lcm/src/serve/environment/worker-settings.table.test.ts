@@ -32,7 +32,8 @@ describe('the defaults', () => {
     ['idle_snooze_seconds', 3600],
     ['scale_down_enabled', false],
     ['min_workers', 0],
-    ['scale_down_cooldown_seconds', 600],
+    ['scale_down_max_share', 0.25],
+    ['scale_down_cooldown_seconds', 'off'],
     ['max_workers_per_region', 10],
   ])('%s is %j', (name, value) => {
     expect(SETTING_DEFAULTS).toHaveProperty(name, value)
@@ -58,6 +59,23 @@ describe('the environment of a policy', () => {
     expect(() => settingsEnvironment({ IDLE_TIMEOUT_MINUTES: minutes })).toThrow(
       `IDLE_TIMEOUT_MINUTES=${minutes}: minutes from 0 to 43200, in whole seconds`,
     )
+  })
+})
+
+describe('the environment of a setting that may be a word', () => {
+  it.each<[Record<string, string>, object]>([
+    [{ SCALE_DOWN_COOLDOWN_SECONDS: '0' }, { scale_down_cooldown_seconds: 0 }],
+    [{ SCALE_DOWN_COOLDOWN_SECONDS: 'off' }, { scale_down_cooldown_seconds: 'off' }],
+    [{ SCALE_DOWN_MAX_SHARE: '0.5' }, { scale_down_max_share: 0.5 }],
+  ])('is read: %j', (given, settings) => {
+    expect(settingsEnvironment(given)).toEqual(settings)
+  })
+
+  it.each([
+    ['SCALE_DOWN_COOLDOWN_SECONDS', 'unlimited', 'a whole number from 0 to 2592000, or off'],
+    ['SCALE_DOWN_MAX_SHARE', '25', 'a number from 0 to 1'],
+  ])('%s=%s is refused', (name, value, allowed) => {
+    expect(() => settingsEnvironment({ [name]: value })).toThrow(`${name}=${value}: ${allowed}`)
   })
 })
 

@@ -276,7 +276,23 @@ describe('a check writes', () => {
 describe('twenty concurrent checks', () => {
   const checkAll = (ids: readonly string[]) => Promise.all(ids.map(id => check(id)))
 
-  it('stop one worker per cooldown', async () => {
+  it('stop a quarter of the fleet within 10 minutes, and the last ones one by one', async () => {
+    const ids = await idleWorkers(20)
+    const left: number[] = []
+    for (let round = 0; round < 7; round += 1) {
+      await checkAll(ids)
+      left.push((await wantedRunning()).length)
+      await fleet.clock.advance(599_000)
+      await checkAll(ids)
+      expect(await wantedRunning()).toHaveLength(left.at(-1) ?? 0)
+      await fleet.clock.advance(2_000)
+    }
+    expect(left).toEqual([15, 12, 9, 7, 6, 5, 4])
+    expect((await fleet.scaling())?.recent_stops).toHaveLength(1)
+  })
+
+  it('stop one worker per cooldown, if one is set', async () => {
+    await set({ scale_down_cooldown_seconds: 600 })
     const ids = await idleWorkers(20)
     for (let round = 1; round <= 3; round += 1) {
       const answers = await checkAll(ids)
@@ -354,6 +370,13 @@ describe('a permit that is left after a crash', () => {
     await fleet.clock.advance(600_000)
     expect(await verdictOf(other)).toBe('skipped_min_workers')
     expect(await verdictOf(crashed)).toBe('pause')
+  })
+
+  it('does not count against its own worker', async () => {
+    const [crashed = ''] = await idleWorkers(2)
+    await crashedCheck(crashed)
+    expect(await verdictOf(crashed)).toBe('pause')
+    expect(await stops()).toHaveLength(1)
   })
 
   it('is returned also when the worker was stopped and only the return was lost', async () => {

@@ -1,6 +1,12 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { newestEvents, withPeoplesLabs } from '@lcm/domain/fleet/activity-evidence'
-import { decideIdle, type IdleDecision, type IdleEvidence } from '@lcm/domain/fleet/decide-idle'
+import {
+  decideIdle,
+  type FleetCounts,
+  type IdleDecision,
+  type IdleEvidence,
+  STOPS_WINDOW_MS,
+} from '@lcm/domain/fleet/decide-idle'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
@@ -80,13 +86,14 @@ async function decideWithPermit(
   await changeScaling(
     api,
     async (scaling, now) => {
-      const fleet = countsOf(await runningWorkers(api), scaling, worker.id)
+      const fleet = countsOf(await runningWorkers(api), scaling, { id: worker.id, nowMs: toMs(now) })
       decision = decideIdle(worker, evidence, settings, { fleet, nowMs: toMs(now) })
       if (!isStop(decision) || scaling.stop_permits[worker.id] !== undefined) return null
       const { because } = decision.verdict
       const stop_permits = { ...scaling.stop_permits, [worker.id]: { at: now, reason: because } }
       const entries = [scalingEntry('scale_down_initiated', now, { worker_id: worker.id, because })]
-      return { scaling: { ...scaling, stop_permits, last_scale_down_at: now }, entries }
+      const recent_stops = [...recentStops(scaling, toMs(now)), { worker_id: worker.id, at: now }]
+      return { scaling: { ...scaling, stop_permits, last_scale_down_at: now, recent_stops }, entries }
     },
     request,
   )
@@ -97,13 +104,22 @@ async function decideWithPermit(
 const runningWorkers = async (api: Api): Promise<Worker[]> =>
   (await listAllWorkers(api, { status: 'RUNNING', desired_status: 'RUNNING' })).filter(worker => worker.drain === null)
 
-/** The worker's own permit, left by a crash, doesn't count against it; nor does the cooldown that began with it. */
-function countsOf(workers: readonly Worker[], scaling: FleetScaling, id: string) {
+/** The worker's own permit, left by a crash, doesn't count against it; nor does the stop that began with it. */
+function countsOf(
+  workers: readonly Worker[],
+  scaling: FleetScaling,
+  { id, nowMs }: { id: string; nowMs: number },
+): FleetCounts {
   const { [id]: own, ...others } = scaling.stop_permits
   const running = workers.filter(each => others[each.id] === undefined).length
   const lastScaleDownAt = own !== undefined && own.at === scaling.last_scale_down_at ? null : scaling.last_scale_down_at
-  return { running, lastScaleDownAt, isHeld: scaling.held_since !== null }
+  const stops = recentStops(scaling, nowMs).filter(({ worker_id, at }) => worker_id !== id || at !== own?.at)
+  const size = new Set([...workers, ...stops.map(({ worker_id }) => ({ id: worker_id }))].map(each => each.id)).size
+  return { running, lastScaleDownAt, recentStops: stops.length, size, isHeld: scaling.held_since !== null }
 }
+
+const recentStops = ({ recent_stops }: FleetScaling, nowMs: number): FleetScaling['recent_stops'] =>
+  recent_stops.filter(({ at }) => nowMs - toMs(at) < STOPS_WINDOW_MS)
 
 /**
  * Runs after every check: an unused permit would exclude its worker from the count forever. A recent permit of another check

@@ -90,6 +90,10 @@ const ROWS: readonly MessageRow[] = [
   [reason('status_held', { seconds: 90 }), 'a user asked to keep this status; policies may change it in 90 s'],
   [reason('min_workers_reached', { running: 2, min_workers: 2 }), '2 workers are running, and min_workers is 2'],
   [
+    reason('scale_down_share', { stops: 1, limit: 1, workers: 5 }),
+    '1 worker was stopped in the last 10 min; scale_down_max_share allows 1 of 5',
+  ],
+  [
     reason('scale_down_cooldown', { elapsed_seconds: 30, cooldown_seconds: 600 }),
     'scale-down is on cooldown: the last automatic stop was 30 s ago, and the cooldown is 600 s',
   ],

@@ -82,6 +82,9 @@ const IDLE_REASONS = {
     `a user asked to keep this status; policies may change it in ${seconds} s`,
   min_workers_reached: ({ running, min_workers }: { running: number; min_workers: number }) =>
     `${countText(running, 'worker')} ${running === 1 ? 'is' : 'are'} running, and min_workers is ${min_workers}`,
+  scale_down_share: ({ stops, limit, workers }: { stops: number; limit: number; workers: number }) =>
+    `${countText(stops, 'worker')} ${stops === 1 ? 'was' : 'were'} stopped in the last 10 min; ` +
+    `scale_down_max_share allows ${limit} of ${workers}`,
   scale_down_cooldown: ({ elapsed_seconds, cooldown_seconds }: { elapsed_seconds: number; cooldown_seconds: number }) =>
     `scale-down is on cooldown: the last automatic stop was ${elapsed_seconds} s ago, and the cooldown is ${cooldown_seconds} s`,
   idle_timeout: ({
