@@ -76,14 +76,15 @@ function assigned(
 
 const STARTING: ReadonlySet<string> = new Set(['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'])
 
-/** Buys as the API does: one purchase at a time, with a cooldown. */
+/** Buys as the API does: one purchase of a group at a time, with a cooldown. */
 function purchases(settings: SettingValues): (view: FleetView, step: StepOf<'scale_up'>) => Order[] {
-  let last: { readonly atMs: number; readonly worker_ids: readonly string[] } | null = null
+  const lastOf = new Map<string, { readonly atMs: number; readonly worker_ids: readonly string[] }>()
   let bought = 0
 
-  function isRefused({ workers, nowMs }: FleetView, count: number): boolean {
+  function isRefused({ workers, nowMs }: FleetView, { count, group }: StepOf<'scale_up'>): boolean {
     if (!settings.scale_up_enabled || workers.length + count > settings.max_workers_per_region) return true
-    if (last === null) return false
+    const last = lastOf.get(group)
+    if (last === undefined) return false
     const { atMs, worker_ids } = last
     const isArriving = workers.some(
       ({ id, status, desired_status }) =>
@@ -92,11 +93,12 @@ function purchases(settings: SettingValues): (view: FleetView, step: StepOf<'sca
     return isArriving || nowMs - atMs < settings.scale_up_cooldown_seconds * 1000
   }
 
-  return (view, { count, session_ids }) => {
-    if (isRefused(view, count)) return []
+  return (view, step) => {
+    const { count, group, session_ids } = step
+    if (isRefused(view, step)) return []
     const worker_ids = Array.from({ length: count }, (_, n) => `w-${String(bought + n + 1).padStart(4, '0')}`)
     bought += count
-    last = { atMs: view.nowMs, worker_ids }
+    lastOf.set(group, { atMs: view.nowMs, worker_ids })
     return worker_ids.map(worker_id => ({ kind: 'buy', worker_id, session_ids }))
   }
 }

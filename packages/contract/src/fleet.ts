@@ -159,6 +159,16 @@ export const ScaleUp = z
     session_ids: z.array(z.string().max(64)).max(1000).default([]).meta({
       description: 'The sessions that wait for the workers.',
     }),
+    group: z
+      .string()
+      .regex(/^[\w.:-]{0,64}$/, 'letters, digits and dashes')
+      .default('')
+      .meta({
+        description:
+          'Only purchases of the same template, region and group wait for each other, such as those for sessions that start in ' +
+          'the same hour.',
+        example: '2026-01-02T09',
+      }),
     key: z.string().min(1).max(128).meta({
       description: 'Identifies the purchase: a repeated key buys nothing more.',
       example: 'metal/us-east-1/1042',

@@ -88,6 +88,20 @@ describe('sessions without capacity', () => {
     expect(await bought()).toHaveLength(2)
   })
 
+  it('D5: are bought workers while those for the sessions of another hour still boot', async () => {
+    rig.begin()
+    await rig.put(...sessions(4))
+    await rig.runFor(MINUTE_MS)
+    expect(await bought()).toHaveLength(1)
+    for (const worker of await bought()) await change(worker, { status: 'STARTING' })
+    const nextHour = { start: atMinutes(61), end: atMinutes(600) }
+    await rig.put(...[5, 6, 7, 8].map(n => aSession({ id: `s-${n}`, timeslot: nextHour })))
+    await rig.runFor(31 * MINUTE_MS)
+    expect(await bought()).toHaveLength(2)
+    await rig.runFor(30 * MINUTE_MS)
+    expect(await bought()).toHaveLength(2)
+  })
+
   it('get a refusal written once, although its remaining seconds change', async () => {
     rig.begin()
     await rig.put(...sessions(1))

@@ -56,7 +56,7 @@ export function purchases({ client, counters, decisions }: ReportParts): Purchas
     async ask(cycle, step) {
       // Failed writes put the observation in doubt, so nothing is bought.
       if (cycle.failures() > 0) return { kind: 'left' }
-      const name = `${placeOf(step)} ${keyOf(step)}`
+      const name = `${placeOf(step)}/${step.group} ${keyOf(step)}`
       const number = numbers.get(name) ?? 1
       const asked = await askFor(cycle, step, `${keyOf(step)}:${number}`)
       if (asked !== 'over') return asked
@@ -69,9 +69,10 @@ export function purchases({ client, counters, decisions }: ReportParts): Purchas
 
 const placeOf = ({ template_name, aws_region }: ScaleUpStep): string => `${template_name}/${aws_region}`
 
-const bodyOf = ({ template_name, aws_region, count, session_ids }: ScaleUpStep, key: string) => ({
+const bodyOf = ({ template_name, aws_region, group, count, session_ids }: ScaleUpStep, key: string) => ({
   template_name,
   aws_region,
+  group,
   count: Math.min(count, COUNT_MAX),
   session_ids: session_ids.slice(0, SESSION_IDS_MAX),
   key,

@@ -19,7 +19,7 @@ export const FleetScaling = z.object({
   recent_stops: z.array(z.object({ worker_id: z.string(), at: Instant })).default([]),
   /** By worker id: workers that may be stopped, before their own documents say so. */
   stop_permits: z.record(z.string(), z.object({ at: Instant, reason: Reason })),
-  /** By `<template>/<region>`: the last purchase and its workers. */
+  /** By `<template>/<region>/<group>`: the last purchase and its workers, as long as another one must wait for it. */
   purchases: z.record(
     z.string(),
     z.object({ key: z.string(), count: z.int(), worker_ids: z.array(z.string()), at: Instant }),

@@ -41,7 +41,8 @@ export const SettingValues = z.strictObject({
   }),
   scale_up_enabled: z.boolean().meta({ description: 'Whether the scale-up policy runs.' }),
   scale_up_cooldown_seconds: seconds.meta({
-    description: 'The time between two purchases of the same template and region.',
+    description:
+      'The time between two purchases of the same template and region, for sessions that start in the same hour.',
   }),
   max_workers_per_region: workers.meta({
     description: 'The maximum number of workers in a region for the scale-up policy.',

@@ -161,15 +161,30 @@ const vacancies = ({ workers, region, settings }: SchedulingInput): number => {
   return Math.max(0, settings.max_workers_per_region - present)
 }
 
-/** One purchase per template. */
+/** One purchase per template and hour: a purchase never waits for one of another hour. */
 function scaleUpSteps(bins: readonly Bin[], aws_region: string): SchedulingStep[] {
-  return [...new Set(bins.map(({ offer }) => offer.template.name))].map(template_name => {
-    const ours = bins.filter(({ offer }) => offer.template.name === template_name)
+  const groups = new Map<string, Bin[]>()
+  for (const bin of bins) {
+    const key = `${bin.offer.template.name} ${hourOf(bin)}`
+    groups.set(key, [...(groups.get(key) ?? []), bin])
+  }
+  return [...groups.values()].flatMap(ours => {
+    const [first] = ours
+    if (first === undefined) return []
     const session_ids = ours.flatMap(({ waiting }) => waiting.map(({ session }) => session.id))
     const because = reason('no_capacity_for_sessions', { sessions: session_ids.length })
-    return { kind: 'scale_up', template_name, aws_region, count: ours.length, session_ids, because }
+    const template_name = first.offer.template.name
+    return [
+      { kind: 'scale_up', template_name, aws_region, group: hourOf(first), count: ours.length, session_ids, because },
+    ]
   })
 }
+
+/** The hour of its first session, as in `2026-01-02T09`. */
+const hourOf = ({ waiting }: Bin): string =>
+  waiting
+    .reduce((first, { session }) => (session.timeslot.start < first ? session.timeslot.start : first), '~')
+    .slice(0, 13)
 
 const refusalBy = (waiting: Waiting, capacities: CapacityByWorker): Reason =>
   mainRefusal(waiting.demand, capacitiesFor(waiting, capacities)) ??

@@ -43,6 +43,8 @@ export type SchedulingStep =
       readonly kind: 'scale_up'
       readonly template_name: string
       readonly aws_region: string
+      /** Purchases of one group wait for each other: the hour in which the sessions start. */
+      readonly group: string
       readonly count: number
       readonly session_ids: readonly string[]
       readonly because: Reason

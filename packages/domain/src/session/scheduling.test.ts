@@ -324,6 +324,15 @@ describe('without capacity', () => {
     ])
   })
 
+  it('buys for each hour apart, so that none waits for another', () => {
+    const sessions = [booked('a', 10), booked('b', 10, slot(1, 60)), booked('c', 10, slot(30, 90))]
+    const hours = new Set(sessions.map(({ timeslot }) => timeslot.start.slice(0, 13)))
+    const steps = ofKind(schedule(anInput({ sessions })), 'scale_up')
+    expect(steps.map(({ group }) => group)).toEqual([...hours])
+    expect(steps.flatMap(({ session_ids }) => session_ids)).toEqual(['a', 'b', 'c'])
+    expect(steps.reduce((sum, { count }) => sum + count, 0)).toBe(3)
+  })
+
   describe('with capacity that becomes free in time', () => {
     // Its lab takes 10 min and a new machine 20: waiting costs nothing until 30 min before the start.
     const leaving = booked('x', 10, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })

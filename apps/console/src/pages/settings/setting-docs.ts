@@ -59,7 +59,7 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
   },
   scale_up_cooldown_seconds: {
     title: 'Scale-up cooldown',
-    text: 'Minimum time between two scale-ups of the same template in the same region.',
+    text: 'Minimum time between two scale-ups of the same template, region and hour of sessions.',
     unit: 'seconds',
   },
   max_workers_per_region: {

@@ -132,6 +132,34 @@ describe('another purchase is refused', () => {
     expect((await buy('k3', { template_name: 'small' })).status).toBe(201)
   })
 
+  it('for another hour only by its own cooldown', async () => {
+    const first = await buy('k1', { group: '2026-01-02T09' })
+    expect((await buy('k2', { group: '2026-01-02T10' })).status).toBe(201)
+    await refused('k3', { code: 'scale_up_cooldown' }, { group: '2026-01-02T09' })
+    expect(idsOf(await buy('k1', { group: '2026-01-02T09' }))).toEqual(idsOf(first))
+    expect(await workers()).toHaveLength(4)
+  })
+
+  it('for another hour beyond the limit, also when both are concurrent', async () => {
+    await set({ max_workers_per_region: 5 })
+    const answers = await Promise.all([9, 10, 11].map(hour => buy(`k${hour}`, { group: `2026-01-02T${hour}` })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 409])
+    expect(await workers()).toHaveLength(4)
+  })
+
+  it('until it is forgotten, because no other one must wait for it', async () => {
+    for (const hour of [1, 2, 3]) await buy(`k${hour}`, { group: `hour-${hour}`, count: 1 })
+    const [first] = await workers()
+    await fleet.moveTo(first.id, 'PROVISIONING')
+    for (const { id } of (await workers()).filter((worker: { id: string }) => worker.id !== first.id))
+      await fleet.moveTo(id, 'PROVISIONING', 'STARTING', 'RUNNING')
+    await fleet.clock.advance(601_000)
+    await buy('k4', { group: 'hour-4', count: 1 })
+    const left = Object.entries((await fleet.scaling())?.purchases ?? {})
+    expect(left.map(([place]) => place)).toHaveLength(2)
+    expect(left.flatMap(([, { worker_ids }]) => worker_ids)).toContain(first.id)
+  })
+
   it('beyond max_workers_per_region, which counts every worker that is not terminated', async () => {
     await set({ max_workers_per_region: 3 })
     const mine = await fleet.create()

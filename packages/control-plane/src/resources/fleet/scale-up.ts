@@ -34,7 +34,7 @@ export async function scaleUp(
   const template = await usableTemplate(api, body.template_name)
   usableRegion(api, body.aws_region)
   const settings = await currentSettings(api)
-  const place = `${body.template_name}/${body.aws_region}`
+  const place = placeOf(body)
   let isNew = false
   const scaling = await changeScaling(
     api,
@@ -47,7 +47,8 @@ export async function scaleUp(
       isNew = true
       const purchase = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
       const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: purchase.worker_ids })]
-      return { scaling: { ...current, purchases: { ...current.purchases, [place]: purchase } }, entries }
+      const purchases = awaitedPurchases(body.aws_region, { settings, workers, scaling: current, now })
+      return { scaling: { ...current, purchases: { ...purchases, [place]: purchase } }, entries }
     },
     request,
   ).catch(error => reject(api, body, error))
@@ -77,8 +78,8 @@ interface PurchaseContext {
 }
 
 function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): Reason | null {
-  const { settings, workers, scaling, now } = context
-  const last = scaling.purchases[`${body.template_name}/${body.aws_region}`]
+  const { settings, workers, scaling } = context
+  const last = scaling.purchases[placeOf(body)]
   if (!settings.scale_up_enabled) return reason('scale_up_disabled')
   if (scaling.held_since !== null) return reason('fleet_held')
   const present = presentIn(body.aws_region, context)
@@ -86,17 +87,39 @@ function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): Reas
   if (present + body.count > limit)
     return reason('region_limit', { region: body.aws_region, workers: present, count: body.count, limit })
   if (last === undefined) return null
-  const waitS = Math.ceil(settings.scale_up_cooldown_seconds - (toMs(now) - toMs(last.at)) / 1000)
-  if (waitS > 0) return reason('scale_up_cooldown', { template: body.template_name, last_at: last.at, seconds: waitS })
-  const inProgress = last.worker_ids.filter(id => isInProgress(workers.find(each => each.id === id)))
-  return inProgress.length > 0 ? reason('scale_up_in_progress', { workers: inProgress.length }) : null
+  const seconds = cooldownOf(last, context)
+  if (seconds > 0) return reason('scale_up_cooldown', { template: body.template_name, last_at: last.at, seconds })
+  const inProgress = workersInProgress(last, workers)
+  return inProgress > 0 ? reason('scale_up_in_progress', { workers: inProgress }) : null
+}
+
+const placeOf = ({ template_name, aws_region, group }: ScaleUpRequest['body']): string =>
+  `${template_name}/${aws_region}${group === '' ? '' : `/${group}`}`
+const isIn = (region: string, place: string): boolean => place.split('/')[1] === region
+
+const cooldownOf = ({ at }: Purchase, { settings, now }: Pick<PurchaseContext, 'settings' | 'now'>): number =>
+  Math.ceil(settings.scale_up_cooldown_seconds - (toMs(now) - toMs(at)) / 1000)
+
+const workersInProgress = ({ worker_ids }: Purchase, workers: readonly Worker[]): number =>
+  worker_ids.filter(id => isInProgress(workers.find(each => each.id === id))).length
+
+const isBeingMade = ({ at }: Purchase, now: Instant): boolean => toMs(now) - toMs(at) < MAKING_MS_MAX
+
+/** A purchase that no other one must wait for is forgotten: every hour with sessions has one of its own. */
+function awaitedPurchases(region: string, context: PurchaseContext): FleetScaling['purchases'] {
+  const { scaling, workers, now } = context
+  const isAwaited = (purchase: Purchase): boolean =>
+    isBeingMade(purchase, now) || cooldownOf(purchase, context) > 0 || workersInProgress(purchase, workers) > 0
+  return Object.fromEntries(
+    Object.entries(scaling.purchases).filter(([place, purchase]) => !isIn(region, place) || isAwaited(purchase)),
+  )
 }
 
 /** Workers of the region, and granted ones that are still to be created. */
 function presentIn(region: string, { workers, scaling, now }: PurchaseContext): number {
   const known = new Set(workers.map(worker => worker.id))
   const granted = Object.entries(scaling.purchases).filter(
-    ([place, purchase]) => place.endsWith(`/${region}`) && toMs(now) - toMs(purchase.at) < MAKING_MS_MAX,
+    ([place, purchase]) => isIn(region, place) && isBeingMade(purchase, now),
   )
   const toBeCreated = granted.flatMap(([, purchase]) => purchase.worker_ids.filter(id => !known.has(id)))
   return workers.filter(each => each.status !== 'TERMINATED').length + toBeCreated.length
@@ -114,7 +137,7 @@ async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): P
     const because = error.reason
     const now = toInstant(Math.max(api.clock.now(), toMs((await fleetScaling(api)).updated_at) + 1))
     // The same refusal is recorded once an hour: sessions that wait for capacity retry every few seconds.
-    const what = `${body.template_name}/${body.aws_region} ${JSON.stringify(withoutSeconds(because))} ${now.slice(0, 13)}`
+    const what = `${placeOf(body)} ${JSON.stringify(withoutSeconds(because))} ${now.slice(0, 13)}`
     const id = `fleet_scaling:fleet:rejected:${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
     const entry = scalingEntry('scale_up_rejected', now, { ...body, because })
     await api.store.journal.append([{ ...entry, id, subject: 'fleet_scaling:fleet' }])
@@ -130,7 +153,7 @@ async function createWorkers(
 ): Promise<Worker[]> {
   const made: Worker[] = []
   // Workers that don't exist by then were removed, and are not bought a second time.
-  const isOver = purchase === undefined || api.clock.now() - toMs(purchase.at) >= MAKING_MS_MAX
+  const isOver = purchase === undefined || !isBeingMade(purchase, toInstant(api.clock.now()))
   for (const id of purchase?.worker_ids ?? []) {
     const worker: Worker = {
       ...workerOfTemplate(id, template, purchase?.at ?? ''),
