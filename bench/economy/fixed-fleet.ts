@@ -2,7 +2,7 @@ import { reason } from '@lcm/domain/reason'
 import { schedule } from '@lcm/domain/session/scheduling'
 import { REGION } from './fleet.ts'
 import type { FleetView, OpenSession, Order, Policy } from './policy.ts'
-import { SETTINGS } from './scheduler-policy.ts'
+import { NO_TIMINGS, SETTINGS } from './scheduler-policy.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, TERM_MS, WEEK_MS } from './trace.ts'
 
 const LAB_LEAD_MS = 10 * MINUTE_MS
@@ -44,6 +44,7 @@ function fixedFleet(name: string, machines: number, hours: Hours): Policy {
       workers: view.workers,
       templates: [],
       settings,
+      timings: NO_TIMINGS,
       region: REGION,
       leaving: new Map(),
       nowMs: view.nowMs,

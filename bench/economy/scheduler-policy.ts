@@ -1,7 +1,7 @@
+import { timingsOf } from '@lcm/domain/calendar/timings'
 import { decideIdle, STOPS_WINDOW_MS } from '@lcm/domain/fleet/decide-idle'
 import { SETTING_DEFAULTS, type SettingValues } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
-import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { isDue, schedule } from '@lcm/domain/session/scheduling'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-types'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -16,7 +16,9 @@ const IDLE_CHECK_MS = 5 * MINUTE_MS
 /** Learners work in their sessions only, and LCM's own labs don't count as use. */
 const NO_ACTIVITY = { last_activity_at: null, running_nodes: 0 }
 
-export const SETTINGS: SettingValues = { ...SETTING_DEFAULTS, max_workers_per_region: 500 }
+/** Labs start 10 minutes ahead, as before their starts were measured. */
+export const SETTINGS: SettingValues = { ...SETTING_DEFAULTS, max_workers_per_region: 500, boot_lead_minutes: 10 }
+export const NO_TIMINGS = timingsOf([])
 
 /** What LCM decides: its scheduler and its idle checks, with the guards of the API around them. */
 export function schedulerPolicy(name: string, settings: SettingValues = SETTINGS): Policy {
@@ -30,6 +32,7 @@ export function schedulerPolicy(name: string, settings: SettingValues = SETTINGS
       workers: view.workers,
       templates: [view.template],
       settings,
+      timings: NO_TIMINGS,
       region: REGION,
       leaving: new Map(),
       nowMs: view.nowMs,
@@ -51,7 +54,9 @@ export function schedulerPolicy(name: string, settings: SettingValues = SETTINGS
       for (const session of sessions)
         if (session.startMs <= dueMs) due.push(session)
         else laterMs = Math.min(laterMs, nowMs + session.startMs - dueMs)
-      const waiting = due.filter(({ session }) => isDue(session, settings, nowMs))
+      const waiting = due.filter(({ session }) =>
+        isDue(session, { settings, timings: NO_TIMINGS, definitions: view.definitions }, nowMs),
+      )
       const orders = waiting.length === 0 ? [] : placed(view, due)
       const stops = idle.stops(view, new Set(orders.map(order => order.worker_id)))
       const isWaiting = orders.filter(({ kind }) => kind === 'assign').length < waiting.length
@@ -70,7 +75,7 @@ function assigned(
 ): Order[] {
   const definition = definitions.get(session.definition.id)
   if (definition === undefined) return []
-  const labStartMs = toMs(session.timeslot.start) - bootLeadMs(definition, settings, true)
+  const labStartMs = toMs(session.timeslot.start) - NO_TIMINGS.leadMs(definition, settings)
   return [{ kind: 'assign', session_id: session.id, worker_id, labStartMs }]
 }
 

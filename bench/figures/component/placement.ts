@@ -1,5 +1,6 @@
 /** Figure 5.5: one cycle over 1,000 sessions and 200 workers, and one placement over 1,000 workers. */
 
+import { timingsOf } from '@lcm/domain/calendar/timings'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
@@ -86,6 +87,7 @@ const aCycle = (workers: readonly Worker[]): SchedulingInput => ({
   workers,
   templates: [aTemplate({ license_product: 'CML_Enterprise' })],
   settings: { ...SETTING_DEFAULTS, max_workers_per_region: 10_000 },
+  timings: timingsOf([]),
   region: 'us-east-1',
   leaving: new Map(),
   nowMs: start,

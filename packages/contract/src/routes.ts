@@ -12,6 +12,7 @@ import { SERVICE_CONTROLLER_ROUTES, SERVICE_ROUTES } from './service.ts'
 import { SAVE_CONTROLLER_ROUTES, SAVE_ROUTES } from './session/save.ts'
 import { SESSION_CONTROLLER_ROUTES, SESSION_ROUTES } from './session/session.ts'
 import { TEMPLATE_ROUTES } from './template.ts'
+import { TIMING_ROUTES } from './timing.ts'
 import { TOKEN_ROUTES } from './token.ts'
 import { WORKER_CONTROLLER_ROUTES } from './worker-controller-routes.ts'
 import { WORKER_ROUTES } from './worker-routes.ts'
@@ -28,6 +29,7 @@ export const ROUTES = {
   ...SESSION_ROUTES,
   ...SAVE_ROUTES,
   ...QUOTA_ROUTES,
+  ...TIMING_ROUTES,
   ...LAB_ROUTES,
   ...PERSON_ROUTES,
   ...TOKEN_ROUTES,

@@ -28,7 +28,7 @@ export const ServiceList = z
           last_seen_at: Instant.nullable().meta({
             description: 'When any replica last reported, running or not; null if none ever did.',
           }),
-          instances: z.array(ServiceInstance.omit({ plan: true, version: true })).meta({
+          instances: z.array(ServiceInstance.omit({ plan: true, version: true, unbroken_since: true })).meta({
             description: 'The replicas that reported recently.',
           }),
         }),

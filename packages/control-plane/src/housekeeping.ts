@@ -12,6 +12,7 @@ import { maintainSaves } from './resources/save/save-housekeeping.ts'
 import { deleteSilentInstances } from './resources/service/commands.ts'
 import { deleteFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
 import { currentSettings } from './resources/settings/queries.ts'
+import { pruneTimings } from './resources/timing/forget-timings.ts'
 import { recordMigratedApprovals } from './resources/worker/approve-worker.ts'
 
 /** Queries read the outboxes too, so nothing waits for this. */
@@ -58,6 +59,7 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
     await deleteSilentInstances(api)
     await pruneNotifications(api)
     await deleteFinished(api, journal_retention_days)
+    await pruneTimings(api)
   }
 
   return {

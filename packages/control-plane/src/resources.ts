@@ -1,6 +1,7 @@
 import { type EventData, type EventResourceName, RESOURCE_KINDS, type ResourceName } from '@lcm/contract/resource-kinds'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
 import type { Actor } from '@lcm/domain/actor'
+import { Timing } from '@lcm/domain/calendar/timings'
 import { ServiceTerm } from '@lcm/domain/fencing'
 import { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
@@ -242,6 +243,7 @@ export const RESOURCES = {
     schema: ServiceInstance,
     facets: instance => ({ service: instance.service }),
   }),
+  timings: internal('timing', { schema: Timing }),
   fleetScaling: internal('fleet_scaling', { schema: FleetScaling }),
   leaks: internal('license_leak', {
     schema: LicenseLeak,

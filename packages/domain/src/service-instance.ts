@@ -66,5 +66,8 @@ export const ServiceInstance = InstanceReport.extend({
   service: z.string().meta({ description: 'The name of the service.', example: 'worker-controller' }),
   instance_id: z.string().meta({ description: 'The replica.', example: 'worker-controller-1' }),
   seen_at: Instant.meta({ description: 'When it last reported.', example: '2026-01-02T03:09:41.002Z' }),
+  unbroken_since: Instant.nullable()
+    .default(null)
+    .meta({ description: 'Since when it has reported without a pause; null if unknown.' }),
 }).meta({ id: 'ServiceInstance', description: 'One process of a service.' })
 export type ServiceInstance = z.infer<typeof ServiceInstance>

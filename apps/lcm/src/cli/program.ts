@@ -43,7 +43,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'get',
     summary:
-      'List workers, templates, definitions, sessions, labs, saves, services, leaks, people, quotas, tokens or notifications',
+      'List workers, templates, definitions, sessions, labs, saves, services, leaks, people, quotas, tokens, timings or notifications',
     load: async () => (await import('./verbs/get.ts')).defineGet,
   },
   {

@@ -79,6 +79,7 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   deleteSave: 'aotu',
   getSessionDecisions: 'aotuwsl',
   listQuotas: 'aotu',
+  listTimings: 'aotuwsl',
   getQuota: 'aotu',
   patchQuota: 'ao',
   listLabs: 'aotuwsl',

@@ -78,6 +78,7 @@ import { patchSettings } from '../resources/settings/patch-settings.ts'
 import { getSettings } from '../resources/settings/queries.ts'
 import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from '../resources/template/commands.ts'
 import { listTemplates, readTemplate, templateUserData } from '../resources/template/queries.ts'
+import { listTimings } from '../resources/timing/queries.ts'
 import { createToken, deleteToken } from '../resources/token/commands.ts'
 import { listTokens } from '../resources/token/queries.ts'
 import { approveWorker, repinWorker } from '../resources/worker/approve-worker.ts'
@@ -212,6 +213,7 @@ const fleetHandlers = (api: Api) =>
     getFleetSummary: json(request => fleetSummary(api, request.query)),
     getFleetCost: json(request => fleetCost(api, request.query)),
     getFleetPlan: json(request => fleetPlan(api, request.actor)),
+    listTimings: json(request => listTimings(api, request)),
     listServices: json(({ actor }) => listServices(api, actor)),
     triggerService: json(request => requestOfLeader(api, request, 'triggers')),
     resignService: json(request => requestOfLeader(api, request, 'resignations')),

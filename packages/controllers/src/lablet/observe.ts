@@ -1,6 +1,5 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
-import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import {
   canServeLabs,
   incompleteStart,
@@ -108,7 +107,7 @@ export async function observe(
   const { session } = context
   const { unseenLabs } = parts.memory.current()
   const isInUse = isUp(session.status) && !isEndUnserved(session.status, session.desired_status)
-  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, context, worker) : 0
+  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, context) : 0
   const record = isInUse && canServeLabs(worker) ? await namedLab(context) : null
   const labId = record?.lab_id ?? null
   const isIncomplete = incompleteStart(session, parts.clock.now()) !== null
@@ -132,14 +131,10 @@ function unseen({ memory, clock }: LabletDependencies, id: string, lab: LabObser
   return { ...lab, labUnseen, isLabGone: isGone && unseenMs >= GONE_AFTER_MS }
 }
 
-async function leadOf(
-  parts: LabletDependencies,
-  { session, signal }: SessionReconcile,
-  worker: Worker | null,
-): Promise<number> {
+async function leadOf(parts: LabletDependencies, { session, signal }: SessionReconcile): Promise<number> {
   const settings = await parts.settings.read(signal)
   const definition = await parts.definitions.get(session.definition.id, signal)
-  return bootLeadMs(definition, settings, canServeLabs(worker))
+  return (await parts.timings.read(signal)).leadMs(definition, settings)
 }
 
 /** A CML that hangs must not keep its sessions from showing that it does. */

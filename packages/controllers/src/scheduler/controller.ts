@@ -1,6 +1,7 @@
 import { allOf, leaderElected } from '@lcm/runtime'
 import type { Controller, ControllerParts } from '../kit/controller-types.ts'
 import { termMemory } from '../kit/term-memory.ts'
+import { timingsCache } from '../kit/timings-cache.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import { definitionCache } from './observe.ts'
 import { purchases } from './purchases.ts'
@@ -23,6 +24,7 @@ export function resourceScheduler(parts: ResourceSchedulerParts): Controller {
     memory,
     counters: counting,
     definitions: definitionCache(parts.client),
+    timings: timingsCache(parts),
     purchases: purchases({ ...parts, counters: counting }),
   }
   const loop = cycleLoop(shared)

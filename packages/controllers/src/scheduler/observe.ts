@@ -19,7 +19,6 @@ export interface Demand {
 export interface Supply {
   readonly workers: readonly Worker[]
   readonly templates: readonly WorkerTemplate[]
-  readonly definitions: ReadonlyMap<string, LabletDefinition>
 }
 
 /** Above this, one list costs less than single reads. */
@@ -42,18 +41,12 @@ export async function readDemand(client: Client, signal: AbortSignal): Promise<D
  * Rejects rather than return a part. Only for sessions that need a placement: in a large fleet it is most of the cost. Comes after the
  * sessions, so that every reservation in a ledger belongs to a session that was read or is over.
  */
-export async function readSupply(
-  client: Client,
-  definitions: DefinitionCache,
-  { sessions, signal }: { sessions: readonly LabletSession[]; signal: AbortSignal },
-): Promise<Supply> {
-  const booked = sessions.map(({ definition }) => definition.id)
-  const [workers, { items: templates }, known] = await Promise.all([
+export async function readSupply(client: Client, signal: AbortSignal): Promise<Supply> {
+  const [workers, { items: templates }] = await Promise.all([
     allWorkers(client, signal),
     readList(page => client.call('listTemplates', { query: page, signal })),
-    definitions.of(booked, signal),
   ])
-  return { workers, templates, definitions: known }
+  return { workers, templates }
 }
 
 async function hostsOf(

@@ -21,17 +21,19 @@ import {
 } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { TermMemory } from '../kit/term-memory.ts'
+import type { TimingsCache } from '../kit/timings-cache.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import { type DefinitionCache, type Demand, readDemand, readSupply } from './observe.ts'
 import { type PerformParts, performSteps } from './perform.ts'
 import { type CycleReport, cycleReport } from './report.ts'
-import type { SchedulerMemory } from './term-memory.ts'
+import type { CycleResult, SchedulerMemory } from './term-memory.ts'
 import { unassignLostWorkers } from './unassign-from-lost-workers.ts'
 
 export interface CycleParts extends PerformParts {
   readonly clock: Clock
   readonly config: ResourceSchedulerConfig
   readonly definitions: DefinitionCache
+  readonly timings: TimingsCache
 }
 
 /** Observes all sessions, decides once for all of them and performs the steps. Writes nothing when there is nothing to do. */
@@ -47,8 +49,8 @@ export async function cycle(parts: CycleParts, context: ReconcileContext): Promi
       counters.add('cycles')
       return success('no session is waiting or placed')
     }
-    const { sessions, reasons, isToBeRepeated } = await carried(parts, cycle, bookings)
-    memory.cycleEnds({ sessions, settings: bookings.settings, reasons, nowMs: clock.now() })
+    const { sessions, due, reasons, isToBeRepeated } = await carried(parts, cycle, bookings)
+    memory.cycleEnds({ ...due, sessions, reasons, nowMs: clock.now() })
     counters.add('cycles')
     if (cycle.failures() > 0) return retry(`${cycle.failures()} writes failed`)
     if (isToBeRepeated) return requeue('a planned worker is held', 0)
@@ -65,6 +67,7 @@ const isPending = ({ status }: LabletSession): boolean => status === 'PENDING'
 
 interface Carried {
   readonly sessions: readonly LabletSession[]
+  readonly due: Pick<CycleResult, 'definitions' | 'settings' | 'timings'>
   readonly reasons: ReadonlyMap<string, Reason>
   readonly isToBeRepeated: boolean
 }
@@ -75,15 +78,20 @@ async function carried(parts: CycleParts, cycle: CycleReport, bookings: Demand):
   const { settings } = bookings
   const nowMs = clock.now()
   const { sessions, leaving } = await unassignLostWorkers(parts, cycle, bookings, nowMs)
-  if (leaving.size === 0 && !sessions.some(session => isDue(session, settings, nowMs)))
-    return { sessions, reasons: new Map(), isToBeRepeated: false }
-  const supply = await readSupply(client, definitions, { sessions, signal: cycle.signal })
+  const known = await definitions.of(
+    sessions.map(({ definition }) => definition.id),
+    cycle.signal,
+  )
+  const due = { settings, definitions: known, timings: await parts.timings.read(cycle.signal) }
+  if (leaving.size === 0 && !sessions.some(session => isDue(session, due, nowMs)))
+    return { sessions, due, reasons: new Map(), isToBeRepeated: false }
+  const supply = await readSupply(client, cycle.signal)
   forgetChanged(held, supply.workers)
   const workers = supply.workers.filter(({ id }) => !held.has(id))
-  const steps = schedule({ ...supply, workers, sessions, settings, leaving, region: config.region, nowMs })
+  const steps = schedule({ ...supply, ...due, workers, sessions, leaving, region: config.region, nowMs })
   const done = await performSteps(parts, cycle, steps)
   for (const { id, version } of supply.workers) if (done.held.includes(id)) held.set(id, version)
-  return { sessions, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
+  return { sessions, due, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
 }
 
 /** A worker that was changed since may not be held any more. */

@@ -2,10 +2,11 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { isDue } from '@lcm/domain/session/scheduling'
+import { dueMs } from '@lcm/domain/session/scheduling'
+import type { SchedulingInput } from '@lcm/domain/session/scheduling-types'
 import type { Meter } from '@lcm/runtime'
 import { planBoard } from '../kit/decision-log.ts'
-import { type Demand, isSchedulable } from './observe.ts'
+import { isSchedulable } from './observe.ts'
 
 const MINUTE_MS = 60_000
 
@@ -28,7 +29,7 @@ export interface SchedulerMemory {
   readonly heldWorkers: Map<string, number>
 }
 
-export interface CycleResult extends Pick<Demand, 'sessions' | 'settings'> {
+export interface CycleResult extends Pick<SchedulingInput, 'sessions' | 'definitions' | 'settings' | 'timings'> {
   /** By session: why it is due and not placed. */
   readonly reasons: ReadonlyMap<string, Reason>
   readonly nowMs: number
@@ -84,7 +85,7 @@ export function schedulerMemory(gauges: SchedulerGauges): SchedulerMemory {
   }
 }
 
-function planOf({ sessions, settings, reasons, nowMs }: CycleResult): PlannedAction[] {
+function planOf({ sessions, reasons, nowMs, ...due }: CycleResult): PlannedAction[] {
   const waits = [...reasons].map(([id, because]) => ({
     resource: `session:${id}`,
     action: 'wait',
@@ -93,12 +94,13 @@ function planOf({ sessions, settings, reasons, nowMs }: CycleResult): PlannedAct
   }))
   const later = sessions
     .filter(session => session.status === 'PENDING' && session.desired_status === 'RUNNING')
-    .filter(session => !isDue(session, settings, nowMs))
-    .map(({ id, timeslot }) => ({
+    .map(session => ({ ...session, atMs: dueMs(session, due) }))
+    .filter(({ atMs }) => atMs > nowMs)
+    .map(({ id, timeslot, atMs }) => ({
       resource: `session:${id}`,
       action: 'place',
-      because: reason('placed_ahead', { minutes: settings.schedule_ahead_minutes }),
-      due_at: toInstant(toMs(timeslot.start) - settings.schedule_ahead_minutes * MINUTE_MS),
+      because: reason('placed_ahead', { minutes: Math.round((toMs(timeslot.start) - atMs) / MINUTE_MS) }),
+      due_at: toInstant(atMs),
     }))
   return [...waits, ...later]
 }

@@ -9,10 +9,12 @@ const minutes = (count: number, last: number) => [...new Array<number>(count - 1
 
 describe('measured durations', () => {
   it('are kept in bounds, in whole milliseconds, the newest last', () => {
-    expect(withDuration([1, 2], 3.4)).toEqual([1, 2, 3])
-    expect(withDuration([], -1)).toEqual([0])
-    expect(withDuration(new Array(1000).fill(1), 2)).toHaveLength(1000)
-    expect(withDuration(new Array(1000).fill(1), 2).at(-1)).toBe(2)
+    const id = timingId.teardown
+    expect(withDuration({ id, recent_ms: [1, 2] }, 3.4)).toEqual([1, 2, 3])
+    expect(withDuration({ id, recent_ms: [] }, -1)).toEqual([0])
+    const full = withDuration({ id, recent_ms: new Array(1000).fill(1) }, 2)
+    expect([full.length, full.at(-1)]).toEqual([1000, 2])
+    expect(withDuration({ id: timingId.lab('bgp'), recent_ms: full }, 3)).toEqual([...new Array(48).fill(1), 2, 3])
     const stored = { id: 'teardown', version: 1, created_at: NOW, updated_at: NOW, recent_ms: [5] }
     expect(Timing.parse(stored)).toEqual(stored)
   })

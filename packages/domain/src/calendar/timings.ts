@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import { documentFields } from '../document-fields.ts'
+import { AUTO, type SettingValues } from '../fleet/settings.ts'
 import { definitionBootSeconds } from '../lab/node-needs.ts'
 
 const MINUTE_MS = 60_000
@@ -26,8 +27,11 @@ export const timingId = {
   teardown: 'teardown',
 } as const
 
-export const withDuration = (recent: readonly number[], ms: number): number[] =>
-  [...recent, Math.max(0, Math.round(ms))].slice(-RECENT_MAX)
+const LAB_STARTS = 50
+
+/** The timing with one more duration. Labs change, so only their latest starts are kept. */
+export const withDuration = ({ id, recent_ms }: Pick<Timing, 'id' | 'recent_ms'>, ms: number): number[] =>
+  [...recent_ms, Math.max(0, Math.round(ms))].slice(id.startsWith(timingId.lab('')) ? -LAB_STARTS : -RECENT_MAX)
 
 /** How long machines take until CML serves. */
 export interface BootTime {
@@ -38,16 +42,20 @@ export interface BootTime {
 
 export type LeadDefinition = Pick<LabletDefinition, 'name' | 'boot_lead_minutes' | 'node_definitions_required'>
 
-/** `auto`: by the measured starts of each definition. */
-export interface LeadSettings {
-  readonly boot_lead_minutes: number | 'auto'
+export type LeadSettings = Pick<SettingValues, 'boot_lead_minutes'>
+
+/** How long before its slot a lab starts, and why. `starts`: how many of its starts were measured lately. */
+export interface Lead {
+  readonly ms: number
+  readonly source: 'definition' | 'settings' | 'measured' | 'node_types'
+  readonly starts: number
 }
 
 /** Measured durations, with defaults where too little was measured. */
 export interface Timings {
   readonly bootMs: (template: string) => BootTime
   readonly firstBootMs: (template: string) => BootTime
-  /** How long before its slot a lab starts. */
+  readonly lead: (definition: LeadDefinition, settings: LeadSettings) => Lead
   readonly leadMs: (definition: LeadDefinition, settings: LeadSettings) => number
   /** How long the removal of a lab takes. */
   readonly teardownMs: number
@@ -60,7 +68,6 @@ const BOOT_QUANTILE = 0.999
 const BOOTS_MIN = 100
 const WAKE_MARGIN_MS = MINUTE_MS
 
-const LAB_STARTS = 50
 const LAB_QUANTILE = 0.99
 /** With fewer starts, the node types count too. */
 const LAB_STARTS_MIN = 10
@@ -76,28 +83,32 @@ export function timingsOf(documents: Iterable<Pick<Timing, 'id' | 'recent_ms'>>)
   const byId = new Map<string, readonly number[]>()
   for (const { id, recent_ms } of documents) byId.set(id, recent_ms)
   const recent = (id: string) => byId.get(id) ?? []
+  const lead = leadOf(recent)
   return {
     bootMs: remembered(template => bootTimeOf(recent(timingId.boot(template)), BOOT)),
     firstBootMs: remembered(template => bootTimeOf(recent(timingId.firstBoot(template)), FIRST_BOOT)),
-    leadMs: leadOf(recent),
+    lead,
+    leadMs: (definition, settings) => lead(definition, settings).ms,
     teardownMs: quantile(recent(timingId.teardown).slice(-TEARDOWNS), TEARDOWN_QUANTILE) ?? TEARDOWN_MS,
   }
 }
 
-function leadOf(recent: (id: string) => readonly number[]): Timings['leadMs'] {
+function leadOf(recent: (id: string) => readonly number[]): Timings['lead'] {
   const measured = remembered(name => labLeadOf(recent(timingId.lab(name))))
   return ({ name, boot_lead_minutes, node_definitions_required }, settings) => {
     const set = boot_lead_minutes ?? settings.boot_lead_minutes
-    if (set !== 'auto') return set * MINUTE_MS
-    const { ms, isEnough } = measured(name)
-    if (isEnough) return ms
-    return Math.max(ms, definitionBootSeconds(node_definitions_required) * 1000 + NODE_TYPES_MARGIN_MS)
+    const { ms, starts } = measured(name)
+    if (set !== AUTO)
+      return { ms: set * MINUTE_MS, source: boot_lead_minutes === null ? 'settings' : 'definition', starts }
+    if (starts >= LAB_STARTS_MIN) return { ms, source: 'measured', starts }
+    const nodesMs = definitionBootSeconds(node_definitions_required) * 1000 + NODE_TYPES_MARGIN_MS
+    return { ms: Math.max(ms, nodesMs), source: 'node_types', starts }
   }
 }
 
-function labLeadOf(recent: readonly number[]): { ms: number; isEnough: boolean } {
-  const ms = (quantile(recent.slice(-LAB_STARTS), LAB_QUANTILE) ?? 0) + LEAD_MARGIN_MS
-  return { ms, isEnough: recent.length >= LAB_STARTS_MIN }
+function labLeadOf(all: readonly number[]): { ms: number; starts: number } {
+  const recent = all.slice(-LAB_STARTS)
+  return { ms: (quantile(recent, LAB_QUANTILE) ?? 0) + LEAD_MARGIN_MS, starts: recent.length }
 }
 
 function bootTimeOf(recent: readonly number[], fallback: BootTime): BootTime {

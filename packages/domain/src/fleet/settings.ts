@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { Instant } from '../instant.ts'
 import { CORE_HOURS_LIMIT, HORIZON_DAYS_LIMIT, SESSIONS_LIMIT, UNLIMITED } from '../quota/limit.ts'
 
+/** Lets LCM decide by what it measured. A word, because null resets a setting. */
+export const AUTO = 'auto'
+
 const seconds = z
   .int()
   .min(0)
@@ -59,8 +62,14 @@ export const SettingValues = z.strictObject({
   license_on_stop: z
     .enum(['keep', 'release'])
     .meta({ description: 'Whether a worker keeps its license while it is stopped.' }),
-  boot_lead_minutes: minutes.meta({ description: 'How long before its timeslot a lab is started.' }),
-  schedule_ahead_minutes: minutes.meta({ description: 'How long before its timeslot a session is placed.' }),
+  boot_lead_minutes: z.union([minutes, z.literal(AUTO)]).meta({
+    description:
+      'How long before its timeslot a lab is started; `auto`: as long as the latest labs of its definition took, or its nodes need.',
+    example: AUTO,
+  }),
+  schedule_ahead_minutes: minutes.meta({
+    description: 'How long before its timeslot a session is placed, or longer if its lab needs it.',
+  }),
   save_interval_minutes: minutes.meta({
     description: 'How often the work of a session is saved; 0 saves only on request and at the end.',
   }),
@@ -125,7 +134,7 @@ export const SETTING_DEFAULTS: SettingValues = {
   orphan_action: 'report',
   license_on_terminate: 'boot',
   license_on_stop: 'keep',
-  boot_lead_minutes: 20,
+  boot_lead_minutes: AUTO,
   schedule_ahead_minutes: 35,
   save_interval_minutes: 10,
   saves_kept: 3,

@@ -1,7 +1,6 @@
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { bootLeadMs } from './boot-lead.ts'
 import { blockedSinceOf, WORKER_LOST_MS, workerLost } from './decide-session.ts'
 import { expectedCapacity, type FreeCapacity, type FreeResources } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
@@ -156,9 +155,9 @@ function takeLater(
   capacities: CapacityByWorker,
   ends: ReadonlyMap<string, number>,
   waiting: Waiting,
-  { settings, nowMs }: SchedulingInput,
+  { settings, timings, nowMs }: SchedulingInput,
 ): Reason | null {
-  const neededMs = toMs(waiting.session.timeslot.start) - bootLeadMs(waiting.definition, settings, true)
+  const neededMs = toMs(waiting.session.timeslot.start) - timings.leadMs(waiting.definition, settings)
   if (nowMs >= neededMs - WORKER_BOOT_MS) return null
   for (const capacity of capacitiesFor(waiting, capacities)) {
     if (capacity.closed !== null) continue

@@ -1,3 +1,4 @@
+import type { Timings } from '../calendar/timings.ts'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import type { Reason } from '../reason.ts'
@@ -15,6 +16,7 @@ export interface SchedulingInput {
     SettingValues,
     'schedule_ahead_minutes' | 'boot_lead_minutes' | 'scale_up_enabled' | 'max_workers_per_region'
   >
+  readonly timings: Timings
   /** Where new workers are bought. */
   readonly region: string
   /** By session id: why a session that has a lab leaves its worker as soon as another has capacity. */

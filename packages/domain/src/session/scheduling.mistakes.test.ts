@@ -1,5 +1,6 @@
 import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { timingsOf } from '../calendar/timings.ts'
 import { SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { textReason } from '../reason.ts'
@@ -25,6 +26,7 @@ const anInput = (more: Partial<SchedulingInput>): SchedulingInput => ({
   workers: [],
   templates: [template('metal', 100, 4)],
   settings: { ...SETTING_DEFAULTS, max_workers_per_region: 1000 },
+  timings: timingsOf([]),
   region: 'us-east-1',
   leaving: new Map(),
   nowMs: NOW,

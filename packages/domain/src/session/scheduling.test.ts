@@ -1,8 +1,9 @@
 import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { timingsOf } from '../calendar/timings.ts'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
-import { SETTING_DEFAULTS } from '../fleet/settings.ts'
+import { AUTO, SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { LabNeeds } from '../lab/topology.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
@@ -34,6 +35,7 @@ const holding = (worker: Worker, ...sessions: LabletSession[]): Worker =>
   sessions.reduce((each, { id, needs }) => withReservation(each, id, needs, at(-30)), worker)
 const template = (name: string, memory_gb: number, cost_per_hour_usd: number) =>
   aTemplate({ name, cost_per_hour_usd, capacity: { cpu_cores: 1000, memory_gb, storage_gb: 1000, max_nodes: 1000 } })
+const UNKNOWN = { id: 'ld-9', name: 'deleted', version: '1.0.0' }
 const METAL = template('metal', 10, 4)
 
 const anInput = (more: Partial<SchedulingInput> = {}, definition: Partial<LabletDefinition> = {}): SchedulingInput => ({
@@ -41,7 +43,8 @@ const anInput = (more: Partial<SchedulingInput> = {}, definition: Partial<Lablet
   definitions: new Map([['ld-1', aDefinition(definition)]]),
   workers: [],
   templates: [METAL],
-  settings: { ...SETTING_DEFAULTS, max_workers_per_region: 1000 },
+  settings: { ...SETTING_DEFAULTS, max_workers_per_region: 1000, boot_lead_minutes: 10 },
+  timings: timingsOf([]),
   region: 'us-east-1',
   leaving: new Map(),
   nowMs: NOW,
@@ -68,8 +71,17 @@ describe('a session that is due', () => {
     ['is canceled', { desired_status: 'TERMINATED' }, false],
   ])('one that %s', (_, more, expected) => {
     const session = booked('a', 1, more)
-    expect(isDue(session, SETTING_DEFAULTS, NOW)).toBe(expected)
+    expect(isDue(session, anInput(), NOW)).toBe(expected)
     expect(schedule(anInput({ sessions: [session], workers: [machine('w', 10)] })).length > 0).toBe(expected)
+  })
+
+  it('is placed earlier if its lab and a machine for it need longer', () => {
+    const settings = { ...SETTING_DEFAULTS, boot_lead_minutes: AUTO } as const
+    const slow = anInput({ settings }, { node_definitions_required: ['iosxrv9000'] })
+    const isDueAt = (minutes: number) => isDue(booked('a', 1, slot(minutes, 200)), slow, NOW)
+    // 1000 s and 2 min for the lab, 20 min for a machine.
+    expect([isDueAt(38), isDueAt(39)]).toEqual([true, false])
+    expect(isDue(booked('a', 1, { ...slot(38, 200), definition: UNKNOWN }), slow, NOW)).toBe(false)
   })
 
   it('is ordered by its start, then by its booking, then by its id', () => {

@@ -1,9 +1,7 @@
-import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { bootLeadMs } from './boot-lead.ts'
-import { waitsForCapacity } from './decide-capacity-wait.ts'
+import { WORKER_BOOT_MS, waitsForCapacity } from './decide-capacity-wait.ts'
 import { purchases } from './decide-scale-up.ts'
 import { type FreeCapacity, freeCapacityOf } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
@@ -15,12 +13,18 @@ import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './wait
 
 const MINUTE_MS = 60_000
 
+type Due = Pick<SchedulingInput, 'definitions' | 'settings' | 'timings'>
+
+/** When a session is placed: as early as the settings say, or earlier if its lab and a new machine for it need longer. */
+export function dueMs({ definition, timeslot }: LabletSession, { definitions, settings, timings }: Due): number {
+  const known = definitions.get(definition.id)
+  const needsMs = known === undefined ? 0 : timings.leadMs(known, settings) + WORKER_BOOT_MS
+  return toMs(timeslot.start) - Math.max(settings.schedule_ahead_minutes * MINUTE_MS, needsMs)
+}
+
 /** The same rule for a session that was just booked and for one that a list shows. */
-export const isDue = (
-  session: LabletSession,
-  settings: Pick<SettingValues, 'schedule_ahead_minutes'>,
-  nowMs: number,
-): boolean => isWaiting(session) && toMs(session.timeslot.start) <= nowMs + settings.schedule_ahead_minutes * MINUTE_MS
+export const isDue = (session: LabletSession, due: Due, nowMs: number): boolean =>
+  isWaiting(session) && dueMs(session, due) <= nowMs
 
 /** A canceled session that is not placed yet needs no scheduler. */
 const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
@@ -32,8 +36,8 @@ const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
  * before its timeslot ends.
  */
 export function schedule(input: SchedulingInput): SchedulingStep[] {
-  const { sessions, workers, settings, leaving, nowMs } = input
-  const isToPlace = (session: LabletSession) => isDue(session, settings, nowMs) || leaving.has(session.id)
+  const { sessions, workers, leaving, nowMs } = input
+  const isToPlace = (session: LabletSession) => isDue(session, input, nowMs) || leaving.has(session.id)
   const isEnded = ({ timeslot }: LabletSession) => toMs(timeslot.end) <= nowMs
   const expired = sessions
     .filter(session => isWaiting(session) && isEnded(session))
@@ -62,7 +66,7 @@ interface Attempt {
 }
 
 function attempt(session: LabletSession, cycle: Cycle): Attempt {
-  const { definitions, leaving, reserved, capacities, settings, nowMs } = cycle
+  const { definitions, leaving, reserved, capacities, settings, timings, nowMs } = cycle
   const leaves = leaving.get(session.id) ?? null
   const left = reserved.get(session.id) ?? []
   const assign = (worker_id: string, because: Reason): Attempt => ({
@@ -75,7 +79,7 @@ function attempt(session: LabletSession, cycle: Cycle): Attempt {
     if (leaves !== null) return {}
     return { step: { kind: 'wait', session, because: reason('definition_deleted'), forGood: true } }
   }
-  if (leaves !== null && toMs(session.timeslot.end) - nowMs <= bootLeadMs(definition, settings, true)) return {}
+  if (leaves !== null && toMs(session.timeslot.end) - nowMs <= timings.leadMs(definition, settings)) return {}
   const demand = { ...demandOf(definition, session.id), needs: session.needs }
   const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
   const capacity = bestElsewhere(waiting, capacities)

@@ -16,6 +16,7 @@ export const NEW_KINDS: ReadonlySet<string> = new Set([
   'quota',
   'save',
   'target_health',
+  'timing',
 ])
 
 /** A store that commit cc731b3 (0.1.0) wrote, as a new file. The README of this package says how it was made. */

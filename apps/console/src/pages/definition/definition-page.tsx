@@ -1,5 +1,6 @@
 import type { Reason } from '@lcm/domain/reason'
 import { countText } from '@lcm/domain/text/format-amounts'
+import { leadText } from '@lcm/domain/text/lead-text'
 import { useConsole } from '../../parts/console-context.ts'
 import { Fact } from '../../parts/fact.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'
@@ -7,6 +8,7 @@ import { NotFound } from '../../parts/shell/page-states.tsx'
 import { StatusBadge } from '../../parts/status/status-badge.tsx'
 import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'
+import { useLeadBasis } from '../../parts/use-timings.ts'
 import { definitionHash } from '../../state/router.ts'
 import { DefinitionActions } from './action-buttons.tsx'
 import { type Definition, newestFirst } from './definition-groups.ts'
@@ -99,6 +101,7 @@ const minutesText = (minutes: number): string => countText(minutes, 'minute')
 
 function Facts({ definition }: { definition: Definition }) {
   const { needs, cml_version, license_affinity } = definition
+  const { timings, settings } = useLeadBasis()
   return (
     <section class="card facts" aria-labelledby="facts-title">
       <h2 id="facts-title">Details</h2>
@@ -111,9 +114,7 @@ function Facts({ definition }: { definition: Definition }) {
         <Fact name="CML">{versionsText(cml_version)}</Fact>
         <Fact name="Licenses">{license_affinity.join(', ') || 'any'}</Fact>
         <Fact name="Maximum duration">{minutesText(definition.max_duration_minutes)}</Fact>
-        <Fact name="Boot lead">
-          {definition.boot_lead_minutes === null ? 'from the settings' : minutesText(definition.boot_lead_minutes)}
-        </Fact>
+        <Fact name="Lab starts">{leadText(timings.lead(definition, settings))}</Fact>
         <Fact name="Lab reuse">
           {definition.lab_reuse && !definition.saves_enabled ? 'wiped and reused' : 'new lab for each session'}
         </Fact>

@@ -89,7 +89,7 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
   },
   boot_lead_minutes: {
     title: 'Boot lead',
-    text: 'Time before the start of a session at which its lab is started.',
+    text: 'Time before the start of a session at which its lab is started, or auto: as long as its latest labs took.',
     unit: 'minutes',
   },
   schedule_ahead_minutes: {

@@ -36,6 +36,13 @@ describe('the input', () => {
     expect(typedValue('min_workers', '0')).toBe(0)
   })
 
+  it('may be auto in the boot lead only', () => {
+    expect(typedValue('boot_lead_minutes', 'Auto')).toBe('auto')
+    expect(typedValue('boot_lead_minutes', '15')).toBe(15)
+    expect(typedValue('boot_lead_minutes', 'unlimited')).toBeNull()
+    expect(typedValue('min_workers', 'auto')).toBeNull()
+  })
+
   it('may be the word of its setting', () => {
     expect(typedValue('quota_user_live_sessions', ' Unlimited ')).toBe('unlimited')
     expect(typedValue('quota_user_live_sessions', '3')).toBe(3)
@@ -59,6 +66,7 @@ it('formats values as text', () => {
   expect(valueText('idle_detection_enabled', true)).toBe('on')
   expect(valueText('idle_timeout_seconds', 60)).toBe('60 seconds')
   expect(valueText('idle_action', 'pause')).toBe('pause')
+  expect(valueText('boot_lead_minutes', 'auto')).toBe('auto')
   expect(valueText('quota_user_live_sessions', 2)).toBe('2 sessions')
   expect(valueText('quota_user_live_sessions', 'unlimited')).toBe('unlimited')
 })

@@ -1,5 +1,7 @@
+import type { Lead } from '@lcm/domain/calendar/timings'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { PortWish } from '@lcm/domain/lab/ports'
+import { leadText } from '@lcm/domain/text/lead-text'
 import { type Fact, factLines, section, tableOf } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
@@ -7,18 +9,23 @@ import { type Column, printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'
 import { longestOf, needsOf, type Warned } from './definition-view.ts'
 
-type Described = LabletDefinition & Warned
+interface Described {
+  readonly definition: LabletDefinition & Warned
+  /** How long before its slot its lab starts. */
+  readonly lead: Lead
+}
 
 /** The complete description of a definition, without its topology. */
-export function describeDefinition(definition: Described, nowMs: number, colors: Colors): string[] {
+export function describeDefinition(described: Described, nowMs: number, colors: Colors): string[] {
+  const { definition } = described
   return [
     `${colors.bold(`${definition.name} ${definition.definition_version}`)}  ${definition.id}`,
-    ...factLines(factsOf(definition, nowMs, colors), colors),
+    ...factLines(factsOf(described, nowMs, colors), colors),
     ...section('Access', tableOf(PORT_COLUMNS, definition.port_template), colors),
   ]
 }
 
-const factsOf = (definition: Described, nowMs: number, colors: Colors): readonly Fact[] => [
+const factsOf = ({ definition, lead }: Described, nowMs: number, colors: Colors): readonly Fact[] => [
   ['status', statusColor(definition.status, colors)(definition.status)],
   ...definition.warnings.map(({ message }): Fact => ['warning', printable(message)]),
   ['title', printable(definition.title)],
@@ -28,7 +35,7 @@ const factsOf = (definition: Described, nowMs: number, colors: Colors): readonly
   ['license', printable(definition.license_affinity.join(' or '))],
   ['cml', releasesOf(definition)],
   ['maximum', longestOf(definition)],
-  ['boot lead', definition.boot_lead_minutes === null ? null : `${definition.boot_lead_minutes}m`],
+  ['starts', leadText(lead)],
   ['reuse', definition.lab_reuse && !definition.saves_enabled ? 'labs are wiped and reused for later sessions' : null],
   ['saves', definition.saves_enabled ? null : 'off: the work in its labs is not saved'],
   ['source', printable(definition.source)],

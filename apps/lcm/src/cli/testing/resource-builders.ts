@@ -137,6 +137,7 @@ export const aReplica = (more: Partial<ServiceInstance> = {}): ServiceInstance =
   plan: [],
   problems: [],
   seen_at: start,
+  unbroken_since: start,
   ...more,
 })
 

@@ -67,7 +67,7 @@ it('describes a definition', async () => {
     '  license    CML_Enterprise or CML_Education',
     '  cml        2.8 or newer',
     '  maximum    1h',
-    '  boot lead  15m',
+    '  starts     15 min before its slot (set in the definition)',
     '  reuse      labs are wiped and reused for later sessions',
     '  saves      off: the work in its labs is not saved',
     '  source     https://example.com/lab.zip',

@@ -1,4 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
+import { readTimings } from '@lcm/client/read-timings'
 import { isLearner } from '@lcm/contract/route-spec'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
@@ -35,10 +36,15 @@ const NOUNS: readonly Describable[] = [
   },
   {
     singular: 'definition',
-    summary: 'Show a definition: resource needs, maximum duration and access',
+    summary: 'Show a definition: resource needs, maximum duration, when its lab starts and access',
     async read(client, idOrName, signal) {
       const definition = await findDefinition(client, idOrName, signal)
-      return (nowMs, colors) => describeDefinition(definition, nowMs, colors)
+      const [timings, { settings }] = await Promise.all([
+        readTimings(client, signal),
+        client.call('getSettings', { signal }),
+      ])
+      const lead = timings.lead(definition, { boot_lead_minutes: settings.boot_lead_minutes.value })
+      return (nowMs, colors) => describeDefinition({ definition, lead }, nowMs, colors)
     },
   },
   {

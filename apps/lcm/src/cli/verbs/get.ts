@@ -16,6 +16,7 @@ import { printList, printOne, type Resource } from '../resource-view.ts'
 import { SAVES, savesOf } from '../save/save-kind.ts'
 import type { SessionReader } from '../session/session-view.ts'
 import { whileRead } from '../terminal/output.ts'
+import { TIMINGS } from '../timing/timing-kind.ts'
 import { TOKENS } from '../token/token-kind.ts'
 import { type Watchable, watchList } from '../watch-list.ts'
 import { readWorkerNames } from '../worker/worker-names.ts'
@@ -69,6 +70,7 @@ export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, PEOPLE, shell)
   defineNoun(get, QUOTAS, shell)
   defineNoun(get, TOKENS, shell)
+  defineNoun(get, TIMINGS, shell)
   defineNoun(get, TARGETS, shell)
   defineNoun(get, NOTIFICATIONS, shell)
   defineGetSettings(get, shell)
@@ -92,6 +94,7 @@ Examples:
   lcm get people                     who may use this LCM, with roles and groups
   lcm get quotas                     how much you may book, or everyone for operators and admins
   lcm get tokens                     API tokens, without secrets
+  lcm get timings                    how long machines, labs and teardowns take
   lcm get targets                    where notifications are sent, and whether that works
   lcm get notifications              messages that are queued or were given up
   lcm get settings                   settings with their values and sources`

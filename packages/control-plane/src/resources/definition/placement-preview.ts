@@ -8,6 +8,7 @@ import type { Api } from '../../api-context.ts'
 import { listAll } from '../list-documents.ts'
 import { newSession } from '../session/new-session-document.ts'
 import { currentSettings } from '../settings/queries.ts'
+import { currentTimings } from '../timing/queries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { findDefinition } from './queries.ts'
 
@@ -34,6 +35,7 @@ export async function previewPlacement(api: Api, id: string): Promise<Preview> {
     workers,
     templates: await listAll(api.templates),
     settings: await currentSettings(api),
+    timings: await currentTimings(api),
     region: api.config.regions[0],
     leaving: new Map(),
     nowMs,

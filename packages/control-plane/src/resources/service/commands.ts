@@ -1,8 +1,8 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { SERVICES, type ServiceName } from '@lcm/domain/actor'
-import { toInstant, toMs } from '@lcm/domain/instant'
-import { INSTANCE_SILENCE_MS, type ServiceInstance } from '@lcm/domain/service-instance'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { INSTANCE_SILENCE_MS, LEADER_SILENT_MS, type ServiceInstance } from '@lcm/domain/service-instance'
 import type { Api, Request } from '../../api-context.ts'
 import { changeDocument } from '../change-document.ts'
 import { releaseFleet } from '../fleet/change-fleet-scaling.ts'
@@ -46,10 +46,18 @@ async function storeReport(
   for (let race = 0; race < RACES_MAX; race += 1) {
     const current = await api.instances.get(id)
     const version = (current?.version ?? 0) + 1
-    const next: ServiceInstance = { ...report, id, version, service, instance_id, seen_at: toInstant(api.clock.now()) }
+    const seen_at = toInstant(api.clock.now())
+    const unbroken_since = unbrokenSince(current, seen_at)
+    const next: ServiceInstance = { ...report, id, version, service, instance_id, seen_at, unbroken_since }
     const result = current === null ? await api.instances.insert(next) : await api.instances.replace(next)
     if (result.ok) return
   }
+}
+
+/** A heartbeat that comes too late begins a new time without a pause. */
+function unbrokenSince(before: ServiceInstance | null, now: Instant): Instant {
+  const isUnbroken = before !== null && Math.abs(toMs(now) - toMs(before.seen_at)) <= LEADER_SILENT_MS
+  return isUnbroken ? (before.unbroken_since ?? now) : now
 }
 
 /** Deletes silent instances except the newest of each service, which shows since when none runs. */

@@ -18,7 +18,7 @@ export async function listServices(api: Api, actor: Actor): Promise<AnswerOf<'li
     leader: leader && { instance_id: leader.instance_id, epoch: leader.epoch, since: leader.since },
     term,
     last_seen_at,
-    instances: instances.map(({ plan, version, problems, ...rest }) => ({
+    instances: instances.map(({ plan, version, unbroken_since, problems, ...rest }) => ({
       ...rest,
       problems: seesAll(actor) ? problems : problems.map(redactReason),
     })),

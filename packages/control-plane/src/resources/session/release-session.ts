@@ -1,4 +1,5 @@
 import type { BodyOf } from '@lcm/contract/routes'
+import { type MeasuredDuration, measuredTeardown } from '@lcm/domain/calendar/measured-duration'
 import { afterSession } from '@lcm/domain/fleet/activity-evidence'
 import { isQuiet } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
@@ -8,6 +9,7 @@ import { auditEntry } from '../journal/entries.ts'
 import { isLabGone } from '../lab/is-lab-usable.ts'
 import { isKeptForReuse, labsOf, mayUseCapacity, unbindLab } from '../lab/lab-cleanup.ts'
 import { raiseDocumentFence } from '../service/term-fencing.ts'
+import { recordDuration } from '../timing/record-duration.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
@@ -45,11 +47,13 @@ async function releaseCapacity(
   const { id } = session
   const labs = await labsOf(api, workerId, id)
   const writer = { ...request, params: { id: workerId }, ifMatch: null, once: null }
+  let teardown: MeasuredDuration | null = null
   await nullOnConflict(
     changeWorker(api, writer, (worker, now) => {
       // Capacity is released only as far as the lab records confirm it.
       const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayUseCapacity)
       const free = isQuarantined ? worker : afterSession(worker, id, session, now)
+      teardown = free === worker ? null : measuredTeardown(session, now)
       const over = labs.filter(lab => isQuiet(lab.status) && worker.ports[lab.id] !== undefined)
       if ((isQuarantined || worker.reservations[id] === undefined) && over.length === 0) return null
       const ports = Object.fromEntries(
@@ -58,5 +62,6 @@ async function releaseCapacity(
       return { worker: { ...free, ports, fence: raiseDocumentFence(worker, request) } }
     }),
   )
+  await recordDuration(api, request, teardown)
   for (const lab of labs) if (!isLabGone(lab) && (await isKeptForReuse(api, lab))) await unbindLab(api, lab)
 }

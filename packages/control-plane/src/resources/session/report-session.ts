@@ -1,10 +1,12 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import { type MeasuredDuration, measuredLabStart } from '@lcm/domain/calendar/measured-duration'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
 import { refuseStale } from '../change-document.ts'
 import { decisionEntry } from '../journal/entries.ts'
 import { raiseDocumentFence } from '../service/term-fencing.ts'
+import { recordDuration } from '../timing/record-duration.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
 import { cleanUpSession } from './session-cleanup.ts'
@@ -21,15 +23,18 @@ export async function reportSession(api: Api, request: ReportRequest): Promise<L
   refuseStale(before, request.ifMatch)
   raiseDocumentFence(before, request)
   refuseOthersMoves(before, changes)
+  let labStart: MeasuredDuration | null = null
   const reported = await changeSession(api, before.id, request, (session, now) => {
     const seen = { ...session, ...changes }
     const changed = seen.status === 'PENDING' ? { ...unplaced(session), ...changes } : seen
+    labStart = measuredLabStart(session, changed, now)
     return {
       session: { ...changed, ...endOf(changed), fence: raiseDocumentFence(session, request) },
       entries: [decisionEntry(decision, { service: request.actor.service ?? '', epoch: request.epoch }, now)],
       because: decision.because,
     }
   })
+  await recordDuration(api, request, labStart)
   if (reported.worker_id === null || isFinal(reported.status)) await cleanUpSession(api, reported.id)
   return reported
 }

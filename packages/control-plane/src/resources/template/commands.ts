@@ -9,6 +9,7 @@ import { changeDocument, refuseStale } from '../change-document.ts'
 import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { dropSecret, forgetSecrets, openSecret, withRef, withSecret } from '../secret/secrets-and-licenses.ts'
+import { forgetBoots } from '../timing/forget-timings.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { findTemplate, getTemplate } from './queries.ts'
 
@@ -45,6 +46,7 @@ export async function putTemplate(api: Api, request: NamedRequest<BodyOf<'putTem
   const { user_data, ...spec } = request.body
   const current = await getTemplate(api, request.params.name)
   refuseStale(current, request.ifMatch)
+  if (spec.instance_types.join() !== current.instance_types.join()) await forgetBoots(api, current.name)
   const place = userDataOf(current.id)
   const known = await openSecret(api, place, current.secret_refs.user_data)
   const put = async (ref: string | null | undefined) => {

@@ -1,5 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import { type MeasuredDuration, measuredBoot } from '@lcm/domain/calendar/measured-duration'
 import { type RegionFacts, withMachineFacts } from '@lcm/domain/fleet/machine-facts'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant } from '@lcm/domain/instant'
@@ -14,6 +15,7 @@ import { orphanLabs } from '../lab/mark-orphan-labs.ts'
 import { forgetLicenseToken, withRef } from '../secret/secrets-and-licenses.ts'
 import { raiseDocumentFence } from '../service/term-fencing.ts'
 import { currentSettings } from '../settings/queries.ts'
+import { recordDuration } from '../timing/record-duration.ts'
 import { changeWorker, type WorkerChange, type WorkerRequest } from './change-worker.ts'
 import { isLost, replaceLostWorker } from './replace-lost-worker.ts'
 
@@ -38,12 +40,15 @@ export async function reportStatus(api: Api, request: StatusRequest): Promise<Wo
   const settings = await currentSettings(api)
   await prepare(api, request, settings)
   let effects: readonly Effect[] = []
+  let boot: MeasuredDuration | null = null
   const reported = await changeWorker(api, request, (worker, now) => {
     const report = applyReport(worker, request, { settings, now, regionFacts: api.config.regionFacts })
     effects = report.effects
+    boot = measuredBoot(worker, report.document.worker, now)
     return report.document
   })
   await perform(api, request, effects, 'after')
+  await recordDuration(api, request, boot)
   return reported
 }
 

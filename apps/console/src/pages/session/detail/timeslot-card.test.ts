@@ -1,12 +1,13 @@
+import { timingsOf } from '@lcm/domain/calendar/timings'
 import { toInstant } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { aSession } from '@lcm/testkit/test-data-builders'
+import { aDefinition, aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { leadOf, slotScale } from './timeslot-card.tsx'
 
 const MINUTE_MS = 60_000
 const START_MS = Date.parse('2026-01-02T03:04:05.000Z')
-const settings = { boot_lead_minutes: 20 }
+const basis = { timings: timingsOf([]), settings: { boot_lead_minutes: 20 } }
 
 it('draws lead and slot to scale', () => {
   expect(slotScale(aSession(), 20 * MINUTE_MS, START_MS + 20 * MINUTE_MS)).toEqual({
@@ -31,9 +32,9 @@ it('is full once its slot is over, and partly full when it ended early', () => {
 })
 
 it('has no lead before it was booked', () => {
-  expect(leadOf(aSession(), undefined, settings, false)).toBe(0)
+  expect(leadOf(aSession(), aDefinition(), basis)).toBe(0)
   const ahead = aSession({ created_at: '2026-01-01T00:00:00.000Z' })
-  expect(leadOf(ahead, undefined, settings, false)).toBe(20 * MINUTE_MS)
-  expect(leadOf(ahead, undefined, settings, true)).toBe(10 * MINUTE_MS)
-  expect(leadOf(ahead, { boot_lead_minutes: 5 }, settings, false)).toBe(5 * MINUTE_MS)
+  expect(leadOf(ahead, undefined, basis)).toBe(0)
+  expect(leadOf(ahead, aDefinition(), basis)).toBe(20 * MINUTE_MS)
+  expect(leadOf(ahead, aDefinition({ boot_lead_minutes: 5 }), basis)).toBe(5 * MINUTE_MS)
 })

@@ -1,28 +1,18 @@
-import { SETTING_DEFAULTS, type SettingValues } from '@lcm/domain/fleet/settings'
+import type { LeadDefinition } from '@lcm/domain/calendar/timings'
 import { toMs } from '@lcm/domain/instant'
-import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import { toneOf } from '@lcm/domain/text/status-tone'
 import { useConsole } from '../../../parts/console-context.ts'
 import { shownStatus } from '../../../parts/status/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
-import { useRead } from '../../../parts/use-read.ts'
+import { type LeadBasis, useLeadBasis } from '../../../parts/use-timings.ts'
 import { slotNote } from '../session-text.ts'
 
 export function SlotCard({ session }: { session: LabletSession }) {
   const { state } = useConsole()
-  const settings = useRead('settings', (client, signal) => client.call('getSettings', { signal }), {
-    updatesOf: 'settings',
-  })
-  const lead = settings.value?.settings.boot_lead_minutes?.value
-  const worker = state.live.worker.get(session.worker_id ?? '')
-  const leadMs = leadOf(
-    session,
-    state.live.definition.get(session.definition.id),
-    { boot_lead_minutes: typeof lead === 'number' ? lead : SETTING_DEFAULTS.boot_lead_minutes },
-    worker?.service_status === 'AVAILABLE',
-  )
+  const basis = useLeadBasis()
+  const leadMs = leadOf(session, state.live.definition.get(session.definition.id), basis)
   const { start, end } = session.timeslot
   return (
     <section
@@ -97,10 +87,9 @@ export function slotScale(session: LabletSession, leadMs: number, nowMs: number)
 /** A session booked to start immediately has no boot lead. */
 export function leadOf(
   session: LabletSession,
-  definition: { readonly boot_lead_minutes: number | null } | undefined,
-  settings: Pick<SettingValues, 'boot_lead_minutes'>,
-  isServing: boolean,
+  definition: LeadDefinition | undefined,
+  { timings, settings }: LeadBasis,
 ): number {
-  const wanted = bootLeadMs(definition ?? { boot_lead_minutes: null }, settings, isServing)
+  const wanted = definition === undefined ? 0 : timings.leadMs(definition, settings)
   return Math.max(0, Math.min(wanted, toMs(session.timeslot.start) - toMs(session.created_at)))
 }
