@@ -16,10 +16,7 @@ function timings(id: string, ...recent_ms: number[]) {
 it('lists how long machines, labs and teardowns take', async () => {
   const { lcm, outLines } = timings('boot:metal', 540_000, 600_000, 1_200_000)
   expect(await lcm()).toBe(0)
-  expect(outLines()).toEqual([
-    'OF           COUNT   MEDIAN   P99   SLOWEST',
-    'boot:metal   3       10m      20m   20m',
-  ])
+  expect(outLines()).toEqual(['OF           COUNT   MEDIAN   P99   SLOWEST', 'boot:metal   3       10m      20m   20m'])
 })
 
 it('shows one by its id', async () => {
