@@ -7,6 +7,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'lablet-definitions': 'Labs that can be booked, in versions.',
   'lablet-sessions': 'Booked labs: placed, started, reachable, torn down.',
   saves: 'Saved work of sessions.',
+  timings: 'How long machines, labs and teardowns took lately.',
   quotas: 'How much each person may book, and how much of it is used.',
   'lab-records': 'Labs on workers, created by LCM or found there.',
   fleet: 'All workers together: counts, cost and planned actions.',

@@ -76,7 +76,7 @@ describe('the status of a controller', () => {
     const { controller, stop } = aController(rig, 'one')
     const { timeslot } = await rig.book('ls-1', 20 * MINUTE_MS)
     await rig.clock.advance(5_000)
-    const due_at = new Date(Date.parse(timeslot.start) - 10 * MINUTE_MS).toISOString()
+    const due_at = new Date(Date.parse(timeslot.start) - 3 * MINUTE_MS).toISOString()
     const because = reason('lab_start_scheduled')
     expect(controller.plan()).toEqual([{ resource: 'session:ls-1', action: 'wait', because, due_at }])
     await stop()

@@ -23,12 +23,12 @@ beforeEach(async () => {
 })
 
 describe('the timeline of a session', () => {
-  it('its lab starts ten minutes before the slot when CML serves, is RUNNING from its start and stopped at its end', async () => {
+  it('its lab starts as early as its nodes need, is RUNNING from its start and stopped at its end', async () => {
     aController(rig, 'one')
     const { timeslot } = await rig.book('ls-1', 25 * MINUTE_MS)
     await rig.clock.advance(70 * MINUTE_MS)
     expect((await session()).status).toBe('ARCHIVED')
-    expect((await enteredAt('INSTANTIATING')) - toMs(timeslot.start)).toBe(-10 * MINUTE_MS)
+    expect((await enteredAt('INSTANTIATING')) - toMs(timeslot.start)).toBe(-3 * MINUTE_MS)
     expect(await enteredAt('RUNNING')).toBe(toMs(timeslot.start))
     expect(await enteredAt('STOPPING')).toBe(toMs(timeslot.end))
   })

@@ -1,6 +1,6 @@
 import { Timing } from '@lcm/domain/calendar/timings'
-import { listOf, Page } from './common-schemas.ts'
-import { EVERYONE, type RouteSpec } from './route-spec.ts'
+import { listOf, Page } from '../common-schemas.ts'
+import { EVERYONE, type RouteSpec } from '../route-spec.ts'
 
 export const TimingList = listOf(Timing).meta({ id: 'TimingList', description: 'A page of timings.' })
 
