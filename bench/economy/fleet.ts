@@ -5,7 +5,7 @@ import { CONDITION, type Worker, withCondition, withoutCondition, workerOfTempla
 import { bootMs, FIRST_BOOT_MS, STOP_MS, TEMPLATE } from './cloud-times.ts'
 import type { Playing } from './event-queue.ts'
 import type { Boot } from './policy.ts'
-import { HOUR_MS, MINUTE_MS } from './trace.ts'
+import { HOUR_MS, LAB_SIZES, LABS, MINUTE_MS } from './trace.ts'
 
 const REFUSED_SHARE = 0.02
 const REFUSED_MS = 20 * MINUTE_MS
@@ -184,7 +184,7 @@ function bootTime({ faults: { slowDay }, now, random }: FleetState, isFirst: boo
 }
 
 export const REGION = 'us-east-1'
-const SERVING = { version: '2.9.1', ready: true, node_definitions: ['iosv'] }
+const SERVING = { version: '2.9.1', ready: true, node_definitions: LAB_SIZES.flatMap(size => LABS[size].nodes) }
 
 function causeOf({ worker, labs }: Machine): keyof BilledHours {
   if (worker.status !== 'RUNNING') return 'boot'

@@ -8,6 +8,7 @@ import { bootMs, MACHINE } from './cloud-times.ts'
 import { alwaysOn, workHours } from './fixed-fleet.ts'
 import { NO_FAULTS } from './fleet.ts'
 import { labSpans } from './lab-spans.ts'
+import { plannerPolicy } from './planner-policy.ts'
 import { playTrace } from './play-trace.ts'
 import type { FleetView, Order, Policy } from './policy.ts'
 import { busiestWednesday, faultsOf } from './scenario.ts'
@@ -155,6 +156,34 @@ describe('a trace that is played', () => {
   })
 })
 
+describe('the plan', () => {
+  const bookings = inWeeks(syntheticTrace(5, 3), 2, 2)
+
+  it('has a class READY when its slot begins, and stops its machine at once', () => {
+    const score = played(aClass(8), plannerPolicy('LCM'))
+    expect(score).toMatchObject({ late: 0, unserved: 0, boots: 1, peak: 1 })
+    expect(score.hours.idle).toBeLessThan(0.4)
+  })
+
+  it('hands a machine from one class to the next', () => {
+    const first = aClass(8, { course: 'a', endMs: NINE_MS + HOUR_MS, leftMs: NINE_MS + HOUR_MS })
+    const [startMs, endMs] = [NINE_MS + HOUR_MS + 10 * MINUTE_MS, NINE_MS + 3 * HOUR_MS]
+    const next = aClass(8, { course: 'b', startMs, endMs, leftMs: endMs })
+    expect(played([...first, ...next], plannerPolicy('LCM'))).toMatchObject({ late: 0, unserved: 0, boots: 1, peak: 1 })
+  })
+
+  it('costs less than placing ahead, and is not late', () => {
+    const planned = played(bookings, plannerPolicy('LCM'))
+    expect(planned.usd).toBeLessThan(0.85 * played(bookings).usd)
+    expect(planned).toMatchObject({ late: 0, unservedBooked: 0 })
+  })
+
+  it('takes another machine in time for one that EC2 refuses', () => {
+    const refused = playTrace(bookings, plannerPolicy('LCM'), { faults: faultsOf('refusals', bookings) })
+    expect(scoreOf(refused, leastOf(bookings)).latePercent).toBeLessThan(0.5)
+  })
+})
+
 describe('the baselines', () => {
   const bookings = inWeeks(syntheticTrace(5, 3), 2, 2)
 
@@ -224,7 +253,7 @@ describe('every small trace without walk-ins', () => {
         const bookings = drawn.map((each, n) => ({ ...each, id: `s-${n}` }))
         const spans = luckySpans(bookings)
         const least = { bound: lowerBound(spans, LUCKY), feasible: feasibleSchedule(spans, LUCKY) }
-        for (const policy of [schedulerPolicy('LCM'), schedulerPolicy('quick stops', QUICK_STOPS)]) {
+        for (const policy of [plannerPolicy('LCM'), schedulerPolicy('quick stops', QUICK_STOPS)]) {
           const { usd, late, unserved } = scoreOf(playTrace(bookings, policy), least)
           if (late + unserved > 0) continue
           inTime += 1

@@ -14,7 +14,13 @@ import { type Booking, LAB_SIZES, LABS } from './trace.ts'
 export const DEFINITIONS: ReadonlyMap<string, LabletDefinition> = new Map(
   LAB_SIZES.map(size => [
     size,
-    aDefinition({ id: size, name: size, needs: LABS[size].needs, max_duration_minutes: 1440 }),
+    aDefinition({
+      id: size,
+      name: size,
+      needs: LABS[size].needs,
+      node_definitions_required: LABS[size].nodes,
+      max_duration_minutes: 1440,
+    }),
   ]),
 )
 

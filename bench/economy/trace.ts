@@ -34,10 +34,16 @@ const needs = (cpu_cores: number, memory_gb: number): LabNeeds => ({
   storage_gb: 0,
   node_count: 0,
 })
-export const LABS: Readonly<Record<LabSize, { readonly needs: LabNeeds; readonly startMs: number }>> = {
-  small: { needs: needs(4, 2.3), startMs: 2 * MINUTE_MS },
-  medium: { needs: needs(6, 17), startMs: 5 * MINUTE_MS },
-  large: { needs: needs(8, 28), startMs: 8 * MINUTE_MS },
+interface Lab {
+  readonly needs: LabNeeds
+  readonly startMs: number
+  /** Node types that boot about as long. */
+  readonly nodes: string[]
+}
+export const LABS: Readonly<Record<LabSize, Lab>> = {
+  small: { needs: needs(4, 2.3), startMs: 2 * MINUTE_MS, nodes: ['alpine'] },
+  medium: { needs: needs(6, 17), startMs: 5 * MINUTE_MS, nodes: ['iosvl2'] },
+  large: { needs: needs(8, 28), startMs: 8 * MINUTE_MS, nodes: ['nxosv9000'] },
 }
 
 export const isWalkIn = ({ bookedMs, startMs }: Booking): boolean => bookedMs >= startMs

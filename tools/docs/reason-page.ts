@@ -5,6 +5,7 @@ import { LAB_REASONS } from '@lcm/domain/text/reasons/lab-reasons'
 import { LICENSE_REASONS } from '@lcm/domain/text/reasons/license-reasons'
 import { NEXT_REASONS } from '@lcm/domain/text/reasons/next-step-reasons'
 import { PLACEMENT_REASONS } from '@lcm/domain/text/reasons/placement-reasons'
+import { PLAN_REASONS } from '@lcm/domain/text/reasons/plan-reasons'
 import { QUOTA_REASONS } from '@lcm/domain/text/reasons/quota-reasons'
 import { SAVE_REASONS } from '@lcm/domain/text/reasons/save-reasons'
 import { PROBLEM_REASONS } from '@lcm/domain/text/reasons/service-problem-reasons'
@@ -31,6 +32,7 @@ const SECTIONS: readonly (readonly [string, Readonly<Record<string, Render>>])[]
   ['Sessions', SESSION_REASONS],
   ['Saves', SAVE_REASONS],
   ['Placement and scale-up', PLACEMENT_REASONS],
+  ['The plan', PLAN_REASONS],
   ['Labs', LAB_REASONS],
   ['Fleet', FLEET_REASONS],
   ['Next step of a resource', NEXT_REASONS],

@@ -8,6 +8,7 @@ import type { MachineTime } from '@lcm/domain/economy/machine-model'
 import { MACHINE } from '../../economy/cloud-times.ts'
 import { alwaysOn, workHours } from '../../economy/fixed-fleet.ts'
 import { labSpans } from '../../economy/lab-spans.ts'
+import { plannerPolicy } from '../../economy/planner-policy.ts'
 import { playTrace } from '../../economy/play-trace.ts'
 import type { Policy } from '../../economy/policy.ts'
 import { readTrace, TraceError } from '../../economy/read-trace.ts'
@@ -69,7 +70,7 @@ const scoreWords = (score: Score): string =>
     `${score.toBound.toFixed(3)} x bound`,
     `${score.toFeasible.toFixed(3)} x feasible`,
     `late ${score.latePercent.toFixed(3)} %`,
-    `unserved ${shown(score.unserved)}`,
+    `unserved ${shown(score.unserved)} (booked ahead ${shown(score.unservedBooked)})`,
     `walk-ins p50 ${score.walkInP50.toFixed(1)}, p95 ${score.walkInP95.toFixed(1)} min`,
     `${shown(score.boots)} boots`,
     `peak ${score.peak}`,
@@ -81,7 +82,7 @@ const baselines = (machines: number): Policy[] => [
   workHours(machines),
   schedulerPolicy('idle-60, nothing ahead', { ...SETTINGS, schedule_ahead_minutes: 0 }),
 ]
-const product = (): Policy => schedulerPolicy('LCM')
+const product = (): Policy => plannerPolicy('LCM')
 
 const FAULT_WORDS: Readonly<Record<Fault | 'none', string>> = {
   none: '',

@@ -4,6 +4,7 @@ import type { SettingValues } from '../fleet/settings.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
+import type { Plan } from './plan.ts'
 
 export interface PlanSettings extends Pick<SettingValues, 'scale_up_enabled' | 'max_workers_per_region'>, LeadSettings {
   /** Whether workers that the scale-up policy bought are terminated once their disk costs more than a new machine would. */
@@ -28,9 +29,13 @@ export interface PlanInput {
   /** Where workers are bought. */
   readonly region: string
   readonly timings: Timings
+  /** The plan before this one: what it has for the next minutes is kept. Null without one. */
+  readonly previous: Plan | null
   /** Ids of the sessions whose capacity is not promised. */
   readonly bestEffort: ReadonlySet<string>
   /** By product: the seats that no worker has. A product that is not in it has as many as are needed. */
   readonly licenses?: ReadonlyMap<string, number>
+  /** Ids of workers with labs that are not LCM's, which are never terminated. */
+  readonly foreignLabs?: ReadonlySet<string>
   readonly budgets?: readonly BudgetWindow[]
 }

@@ -34,6 +34,10 @@ export const PlannedMachine = z
     worker_id: z.string().nullable().meta({ description: 'The worker; null for one that is bought.' }),
     template_name: z.string().meta({ description: 'The template.', example: 'metal' }),
     session_ids: z.array(z.string()).meta({ description: 'The sessions on it, by start.', example: [] }),
+    late_starts: z
+      .record(z.string(), Instant)
+      .exactOptional()
+      .meta({ description: 'When sessions start on it that no machine can take in time, by session id.' }),
     steps: z.array(PlannedStep).meta({ description: 'Its steps, by time.' }),
   })
   .meta({ id: 'PlannedMachine', description: 'One machine in the plan.' })

@@ -67,7 +67,7 @@ const POWER_MS_MAX = 30 * 60_000
  * Whether a worker is requested to run and not fully available yet. A worker that is lost or does not start is not waited for: a
  * new one may start. A worker without its license or node definitions counts: a new one would wait for them too.
  */
-function isArriving(worker: Worker, nowMs: number): boolean {
+export function isArriving(worker: Worker, nowMs: number): boolean {
   if (worker.desired_status !== 'RUNNING') return false
   const forMs = nowMs - toMs(worker.entered_status_at)
   switch (worker.status) {
@@ -91,7 +91,7 @@ function isArriving(worker: Worker, nowMs: number): boolean {
 }
 
 /** A worker is stuck if EC2 has no capacity for it, or its license was refused and is not retried. */
-function isStuck(worker: Worker, nowMs: number): boolean {
+export function isStuck(worker: Worker, nowMs: number): boolean {
   const { status, pending_operation } = worker.license
   const blockedSince = blockedSinceOf(worker)
   const isBlocked = blockedSince !== null && nowMs - toMs(blockedSince) >= WORKER_LOST_MS

@@ -4,6 +4,7 @@ import { LAB_REASONS } from './lab-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
 import { NEXT_REASONS } from './next-step-reasons.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
+import { PLAN_REASONS } from './plan-reasons.ts'
 import { QUOTA_REASONS } from './quota-reasons.ts'
 import { SAVE_REASONS } from './save-reasons.ts'
 import { PROBLEM_REASONS } from './service-problem-reasons.ts'
@@ -28,4 +29,5 @@ export const REASONS = {
   ...PROBLEM_REASONS,
   ...QUOTA_REASONS,
   ...ATTENTION_REASONS,
+  ...PLAN_REASONS,
 }

@@ -1,0 +1,219 @@
+import {
+  type Amounts,
+  type MachineCalendar,
+  machineCalendar,
+  put,
+  type SleepTimes,
+} from '../calendar/machine-calendar.ts'
+import type { Span } from '../calendar/span.ts'
+import type { Timings } from '../calendar/timings.ts'
+import { toMs } from '../instant.ts'
+import { isArriving, isResumable } from '../session/decide-capacity-wait.ts'
+import { type Offer, offersOf } from '../session/decide-scale-up.ts'
+import { blockedSinceOf } from '../session/decide-session.ts'
+import { expectedCapacity, type FreeCapacity, freeCapacityOf } from '../session/free-capacity.ts'
+import { hasEnded, type LabletSession } from '../session/lablet-session.ts'
+import { type Demand, emptied, refusalOf } from '../session/placement.ts'
+import { needsApproval } from '../worker/instance-trust.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { PlanInput } from './plan-input.ts'
+
+const MINUTE_MS = 60_000
+/** Until a stopping machine may start again. */
+export const STOP_MS = 5 * MINUTE_MS
+/** A machine that is later than expected may come at any moment. */
+const OVERDUE_MS = MINUTE_MS
+/** EC2 may have capacity again by then for a start that it refused. */
+const REFUSED_MS = 10 * MINUTE_MS
+
+/** A machine while a plan is made: a worker, or one that would be bought. */
+export interface Machine {
+  readonly key: string
+  /** Null if it would be bought. */
+  readonly worker: Worker | null
+  readonly template: string
+  readonly usdPerHour: number
+  /** What placement knows about it, as if it served and were empty. */
+  readonly host: FreeCapacity
+  /** Whether it may get sessions. */
+  readonly isOpen: boolean
+  /** Whether it is requested to run. */
+  readonly isOn: boolean
+  /** Whether it serves now. */
+  readonly isServing: boolean
+  /** Whether the plan may stop it. */
+  readonly mayStop: boolean
+  /** From when on it surely serves, and from when on it does on average. */
+  readonly readyMs: number
+  readonly likelyMs: number
+  /** Whether it arrives later than expected, or EC2 refuses to start it. */
+  readonly isLate: boolean
+  readonly times: SleepTimes
+  /** What its next boot takes longer, because it is the first one. */
+  readonly firstExtraMs: number
+  readonly calendar: MachineCalendar
+  readonly held: Set<string>
+  readonly placed: Placed[]
+}
+
+/** A session to place, with the span that it needs. */
+export interface Task {
+  readonly session: LabletSession
+  readonly demand: Demand
+  readonly amounts: Amounts
+  readonly wanted: Span
+}
+
+/** A session on a machine. Its span begins later than wanted if no machine can take it in time. */
+export interface Placed {
+  readonly task: Task
+  readonly span: Span
+}
+
+export const amountsOf = ({ needs, ports }: Pick<Demand, 'needs' | 'ports'>): Amounts => ({
+  cpu_cores: needs.cpu_cores,
+  memory_gb: needs.memory_gb,
+  storage_gb: needs.storage_gb,
+  nodes: needs.node_count,
+  ports,
+})
+
+/** The workers that run, arrive or may be woken. */
+export function machinesOf(input: PlanInput): Machine[] {
+  const sessions = new Map(input.sessions.map(session => [session.id, session]))
+  return input.workers
+    .flatMap(worker => machineOf(worker, input, sessions) ?? [])
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+const GONE: ReadonlySet<Worker['status']> = new Set(['FAILED', 'TERMINATING', 'TERMINATED'])
+
+function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<string, LabletSession>): Machine | null {
+  const { nowMs, timings } = input
+  if (GONE.has(worker.status)) return null
+  const isServing = worker.status === 'RUNNING' && worker.service_status === 'AVAILABLE'
+  const isOn = worker.desired_status === 'RUNNING'
+  const arrives = isOn && !isServing && isArriving(worker, nowMs)
+  const sleeps = !isOn && isResumable(worker, nowMs)
+  if (!isServing && !arrives && !sleeps) return null
+  const isFree = !worker.cordoned && worker.drain === null && !needsApproval(worker)
+  const boot =
+    worker.cml.version === null ? timings.firstBootMs(worker.template_name) : timings.bootMs(worker.template_name)
+  const host = expectedCapacity(emptied(worker))
+  const mayStop =
+    !worker.protected && worker.drain === null && worker.idle_detection_enabled && !isHeldOn(worker, nowMs)
+  const isServed = isServing && isOn
+  const calendar = machineCalendar(host.free, isOn ? (mayStop ? nowMs : Number.POSITIVE_INFINITY) : undefined)
+  const machine: Machine = {
+    key: worker.id,
+    worker,
+    template: worker.template_name,
+    usdPerHour: worker.cost_per_hour_usd ?? 0,
+    host,
+    isOpen: isFree && (isServed ? freeCapacityOf(worker).closed === null : true) && (isOn || sleeps),
+    isOn,
+    isServing: isServed,
+    mayStop,
+    ...readiness(worker, boot, { nowMs, isServed }),
+    times: { wakeMs: timings.bootMs(worker.template_name).wakeMs, stopMs: STOP_MS },
+    firstExtraMs: isOn ? 0 : Math.max(0, boot.wakeMs - timings.bootMs(worker.template_name).wakeMs),
+    calendar,
+    held: new Set(),
+    placed: [],
+  }
+  reserve(machine, input, sessions)
+  return machine
+}
+
+const isHeldOn = ({ desired_until }: Worker, nowMs: number): boolean =>
+  desired_until !== null && toMs(desired_until) > nowMs
+
+function readiness(
+  worker: Worker,
+  boot: ReturnType<Timings['bootMs']>,
+  { nowMs, isServed }: { nowMs: number; isServed: boolean },
+): Pick<Machine, 'readyMs' | 'likelyMs' | 'isLate'> {
+  if (isServed) return { readyMs: nowMs, likelyMs: nowMs, isLate: false }
+  if (worker.desired_status !== 'RUNNING') {
+    const fromMs = worker.status === 'STOPPED' ? nowMs : Math.max(nowMs, toMs(worker.entered_status_at) + STOP_MS)
+    return { readyMs: fromMs + boot.wakeMs, likelyMs: fromMs + boot.meanMs, isLate: false }
+  }
+  const isBlocked = blockedSinceOf(worker) !== null
+  const startMs = isBlocked ? nowMs + REFUSED_MS : startedMs(worker)
+  return {
+    readyMs: Math.max(startMs + boot.wakeMs, nowMs + OVERDUE_MS),
+    likelyMs: Math.max(startMs + boot.meanMs, nowMs + OVERDUE_MS),
+    isLate: isBlocked || startMs + boot.wakeMs < nowMs,
+  }
+}
+
+/** When EC2 began to start the machine, as far as is known. */
+function startedMs({ status, entered_status_at, pause, created_at, state_history }: Worker): number {
+  const requestedMs = toMs(pause.last_resumed_at ?? created_at)
+  if (status === 'PENDING' || status === 'PROVISIONING' || status === 'STARTING')
+    return Math.max(requestedMs, toMs(entered_status_at))
+  if (status === 'STOPPING') return Math.max(requestedMs, toMs(entered_status_at) + STOP_MS)
+  const started = state_history.findLast(({ to }) => to === 'STARTING')
+  return Math.max(requestedMs, started === undefined ? requestedMs : toMs(started.at))
+}
+
+/** Puts what the worker has reserved. Capacity of sessions that are not known is held. */
+function reserve(machine: Machine, input: PlanInput, sessions: ReadonlyMap<string, LabletSession>): void {
+  const { nowMs, definitions } = input
+  for (const [id, reservation] of Object.entries(machine.worker?.reservations ?? {})) {
+    const session = sessions.get(id)
+    const definition = session === undefined ? undefined : definitions.get(session.definition.id)
+    const use = { ...reservation, ports: definition?.port_template.length ?? 0 }
+    put(machine.calendar, { fromMs: nowMs, untilMs: untilOf(session, input) }, use)
+    machine.held.add(id)
+  }
+}
+
+/** An overrunning reservation counts as long as the removal of a lab takes. */
+function untilOf(session: LabletSession | undefined, { nowMs, timings: { teardownMs } }: PlanInput): number {
+  if (session === undefined) return Number.POSITIVE_INFINITY
+  const isEnding = hasEnded(session.status) || session.desired_status === 'TERMINATED'
+  const endMs = isEnding ? toMs(session.entered_status_at) : toMs(session.timeslot.end)
+  const untilMs = endMs + teardownMs
+  return untilMs > nowMs ? untilMs : nowMs + teardownMs
+}
+
+/** A template that may be bought, as a machine without sessions. */
+export function offeredMachines({ templates, workers, timings, nowMs, settings }: PlanInput): Machine[] {
+  if (!settings.scale_up_enabled) return []
+  return offersOf(templates, workers).map(({ template, capacity }: Offer): Machine => {
+    const { name } = template
+    const [first, later] = [timings.firstBootMs(name), timings.bootMs(name)]
+    return {
+      key: `buy:${name}`,
+      worker: null,
+      template: name,
+      usdPerHour: template.cost_per_hour_usd,
+      host: capacity,
+      isOpen: true,
+      isOn: false,
+      isServing: false,
+      mayStop: true,
+      readyMs: nowMs + first.wakeMs,
+      likelyMs: nowMs + first.meanMs,
+      isLate: false,
+      times: { wakeMs: later.wakeMs, stopMs: STOP_MS },
+      firstExtraMs: Math.max(0, first.wakeMs - later.wakeMs),
+      calendar: machineCalendar(capacity.free),
+      held: new Set(),
+      placed: [],
+    }
+  })
+}
+
+/** A machine of the offer, for the session that it is bought for. */
+export const boughtFor = (offer: Machine, { session }: Task): Machine => ({
+  ...offer,
+  key: `${offer.key}:${session.id}`,
+  calendar: machineCalendar(offer.host.free),
+  held: new Set(),
+  placed: [],
+})
+
+export const accepts = ({ isOpen, held, host }: Machine, { demand }: Task): boolean =>
+  isOpen && !held.has(demand.session_id ?? '') && refusalOf(demand, host) === null
