@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { ADMINISTRATION_ROUTES } from './administration.ts'
+import { CALENDAR_ROUTES } from './calendar/calendar.ts'
 import { TIMING_ROUTES } from './calendar/timing.ts'
 import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...WORKER_ROUTES,
   ...TEMPLATE_ROUTES,
   ...FLEET_ROUTES,
+  ...CALENDAR_ROUTES,
   ...SERVICE_ROUTES,
   ...DEFINITION_ROUTES,
   ...SESSION_ROUTES,

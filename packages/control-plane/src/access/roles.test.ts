@@ -47,6 +47,8 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   disableTemplate: 'ao',
   getFleetSummary: 'aotuwsl',
   getFleetCost: 'aotuwsl',
+  getCalendar: 'ao',
+  getFleetUsage: 'ao',
   getFleetPlan: 'aotuwsl',
   listServices: 'aotuwsl',
   triggerService: 'ao',

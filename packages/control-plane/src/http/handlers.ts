@@ -11,6 +11,8 @@ import { createBackup, type MakeBackup } from '../create-backup.ts'
 import type { StoredDefinition } from '../internal-documents.ts'
 import { rotateKey } from '../keys/rotate-key.ts'
 import { previewFor, sessionFor } from '../narrow-view.ts'
+import { fleetCalendar } from '../resources/calendar/fleet-calendar.ts'
+import { fleetUsage } from '../resources/calendar/fleet-usage.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -212,6 +214,8 @@ const fleetHandlers = (api: Api) =>
     disableTemplate: json(request => switchTemplate(api, request, false)),
     getFleetSummary: json(request => fleetSummary(api, request.query)),
     getFleetCost: json(request => fleetCost(api, request.query)),
+    getFleetUsage: json(request => fleetUsage(api, request.query)),
+    getCalendar: json(request => fleetCalendar(api, request.query)),
     getFleetPlan: json(request => fleetPlan(api, request.actor)),
     listTimings: json(request => listTimings(api, request)),
     listServices: json(({ actor }) => listServices(api, actor)),

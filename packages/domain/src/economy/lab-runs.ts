@@ -19,20 +19,18 @@ const WITHOUT_LAB: ReadonlySet<SessionStatus> = new Set(['PENDING', 'SCHEDULED',
 export function labRunsOf({ needs, timeslot, state_history }: RunSession, now: Instant): LabSpan[] {
   const slotMs = toMs(timeslot.start)
   const runs: LabSpan[] = []
-  let open: Run | null = null
-  const close = (untilMs: number) => {
-    if (open === null) return
-    const { startedMs, readyMs } = open
-    const earlyMs = readyMs === null ? 0 : Math.max(0, slotMs - readyMs)
-    const from_ms = startedMs + earlyMs
+  const end = (run: Run | null, untilMs: number): null => {
+    const earlyMs = Math.max(0, slotMs - (run?.readyMs ?? slotMs))
+    const from_ms = (run?.startedMs ?? untilMs) + earlyMs
     if (untilMs > from_ms && untilMs > slotMs) runs.push({ needs, from_ms, until_ms: untilMs })
-    open = null
+    return null
   }
+  let run: Run | null = null
   for (const { to, at } of state_history) {
-    if (to === 'INSTANTIATING' && open === null) open = { startedMs: toMs(at), readyMs: null }
-    else if (to === 'READY' && open !== null) open = { ...open, readyMs: toMs(at) }
-    else if (WITHOUT_LAB.has(to)) close(toMs(at))
+    if (to === 'INSTANTIATING') run ??= { startedMs: toMs(at), readyMs: null }
+    else if (to === 'READY' && run !== null) run = { startedMs: run.startedMs, readyMs: toMs(at) }
+    else if (WITHOUT_LAB.has(to)) run = end(run, toMs(at))
   }
-  close(toMs(now))
+  end(run, toMs(now))
   return runs
 }

@@ -11,6 +11,7 @@ const machine = (template_name: string, cpu_cores: number, usd_per_hour: number)
   boot_ms: 10 * MINUTE_MS,
   first_boot_ms: 0,
   stop_ms: 5 * MINUTE_MS,
+  running: { count: 0, at_ms: 0 },
 })
 const LARGE = machine('large', 48, 4)
 const SMALL = machine('small', 16, 1)
@@ -41,6 +42,16 @@ it('prefers a template that holds all labs only if it costs less', () => {
   const labs = [lab(24, 0, 50), ...Array.from({ length: 6 }, () => lab(4, 0, 50))]
   // One large machine holds all of them for 4 USD; small ones need two more.
   expect(leastCost(labs, [SMALL, LARGE])).toMatchObject({ template_names: ['large'], feasible: { usd: 4 } })
+})
+
+it('saves the boots of machines that run at the beginning', () => {
+  const running = (count: number) => ({ ...LARGE, running: { count, at_ms: 0 } })
+  const labs = [lab(24, 0, 60), lab(24, 0, 60), lab(24, 4, 60)]
+  const least = (count: number) => leastCost(labs, [running(count)])
+  expect(least(0)).toMatchObject({ bound: { boots: 2 }, feasible: { boots: 2, machines: 2 } })
+  expect(least(1)).toMatchObject({ bound: { boots: 1, hours: 126 / 60 }, feasible: { boots: 1, hours: 126 / 60 } })
+  // The second one stays for 4 minutes instead of booting for 10.
+  expect(least(3)).toMatchObject({ bound: { boots: 0, hours: 2, machines: 2 }, feasible: { boots: 0, hours: 2 } })
 })
 
 it('is never above the feasible schedule, and never less for more labs', () => {

@@ -1,9 +1,17 @@
-import { feasibleSchedule } from './feasible-schedule.ts'
+import { type FeasibleSchedule, feasibleSchedule } from './feasible-schedule.ts'
 import { lowerBound } from './lower-bound.ts'
-import { isRunnable, type LabSpan, type MachineModel, type MachineTime } from './machine-model.ts'
+import {
+  isRunnable,
+  type LabSpan,
+  type MachineModel,
+  type MachineTime,
+  machineTime,
+  type RunningMachines,
+} from './machine-model.ts'
 
 export interface TemplateMachine extends MachineModel {
   readonly template_name: string
+  readonly running: RunningMachines
 }
 
 /** The least that labs cost, if every end had been known beforehand and all labs ran on machines of one template. */
@@ -37,9 +45,21 @@ export function leastCost(labs: readonly LabSpan[], machines: readonly TemplateM
 const leastOn = (labs: readonly LabSpan[], machine: TemplateMachine): LeastCost => ({
   template_names: [machine.template_name],
   labs: labs.length,
-  bound: lowerBound(labs, machine),
-  feasible: feasibleSchedule(labs, machine),
+  bound: lowerBound(labs, machine, machine.running),
+  feasible: withRunning(feasibleSchedule(labs, machine), machine),
 })
+
+/** Running machines take the first uses, each instead of its boot if that costs less. */
+function withRunning({ labs, ...time }: FeasibleSchedule, machine: TemplateMachine): MachineTime {
+  const { boot_ms, running } = machine
+  const pauses = labs
+    .map(held => Math.min(...held.map(({ from_ms }) => from_ms)) - running.at_ms)
+    .sort((a, b) => a - b)
+    .slice(0, running.count)
+    .filter(pause => pause < boot_ms)
+  const saved = pauses.reduce((sum, pause) => sum + boot_ms - pause, 0)
+  return sum(time, { ...machineTime(machine, { ms: -saved, boots: -pauses.length, machines: 0 }) })
+}
 
 const sum = (a: MachineTime, b: MachineTime): MachineTime => ({
   usd: a.usd + b.usd,

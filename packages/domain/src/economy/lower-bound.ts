@@ -1,4 +1,12 @@
-import { isRunnable, type LabSpan, type MachineModel, type MachineTime, machineTime } from './machine-model.ts'
+import {
+  isRunnable,
+  type LabSpan,
+  type MachineModel,
+  type MachineTime,
+  machineTime,
+  NONE_RUN,
+  type RunningMachines,
+} from './machine-model.ts'
 import { packingBound, type Shares, sharesOf } from './packing-bound.ts'
 
 /**
@@ -6,11 +14,16 @@ import { packingBound, type Shares, sharesOf } from './packing-bound.ts'
  * machines run as the packing bound says; machine by machine, a gap is bridged or slept through, whichever is cheaper. Labs that no
  * machine holds are left out.
  */
-export function lowerBound(spans: readonly LabSpan[], machine: MachineModel): MachineTime {
-  const busyUntil: number[] = []
-  let [ms, boots] = [0, 0]
+export function lowerBound(
+  spans: readonly LabSpan[],
+  machine: MachineModel,
+  { count, at_ms }: RunningMachines = NONE_RUN,
+): MachineTime {
+  const busyUntil = new Array<number>(count).fill(at_ms)
+  let [ms, boots, most] = [0, 0, 0]
   for (const { from, until, machines } of machinesOverTime(spans, machine)) {
     ms += machines * (until - from)
+    most = Math.max(most, machines)
     for (let level = 0; level < machines; level += 1) {
       const gap = from - (busyUntil[level] ?? Number.NEGATIVE_INFINITY)
       ms += Math.min(gap, machine.boot_ms)
@@ -18,17 +31,18 @@ export function lowerBound(spans: readonly LabSpan[], machine: MachineModel): Ma
       busyUntil[level] = until
     }
   }
-  return machineTime(machine, { ms, boots, machines: busyUntil.length })
+  return machineTime(machine, { ms, boots, machines: most })
 }
 
-interface Moment {
+/** From one start or end of a lab to the next. */
+export interface FewestMachines {
   readonly from: number
   readonly until: number
   readonly machines: number
 }
 
-/** The fewest machines from each start or end of a lab to the next. */
-function* machinesOverTime(spans: readonly LabSpan[], machine: MachineModel): Generator<Moment> {
+/** The fewest machines that could hold the labs at each moment. */
+export function* machinesOverTime(spans: readonly LabSpan[], machine: MachineModel): Generator<FewestMachines> {
   const kinds = new Map<string, { readonly kind: number; readonly shares: Shares }>()
   const changes: { at: number; kind: number; by: 1 | -1 }[] = []
   for (const { needs, from_ms, until_ms } of spans.filter(span => isRunnable(span, machine))) {

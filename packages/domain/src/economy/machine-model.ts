@@ -3,6 +3,8 @@ import type { Capacity } from '../template/worker-template.ts'
 import { fitsIn, sharesOf, WHOLE_MACHINE } from './packing-bound.ts'
 
 const HOUR_MS = 3_600_000
+/** How long EC2 takes to stop a machine, on average. */
+export const STOP_MS = 5 * 60_000
 
 /** One lab, from its start to the end of its removal. */
 export interface LabSpan {
@@ -22,6 +24,13 @@ export interface MachineModel {
   /** Until a stopping machine may start again. EC2 does not bill it. */
   readonly stop_ms: number
 }
+
+/** Machines that run at the beginning: they need no boot for their first use, or stay until then if that costs less. */
+export interface RunningMachines {
+  readonly count: number
+  readonly at_ms: number
+}
+export const NONE_RUN: RunningMachines = { count: 0, at_ms: 0 }
 
 /** Without disks, which cost the same for every schedule. */
 export interface MachineTime {

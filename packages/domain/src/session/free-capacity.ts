@@ -39,10 +39,13 @@ export function freeCapacityOf(worker: Worker): FreeCapacity {
 
 /** The worker's capacity once it runs, serves and has its license. */
 export function expectedCapacity(worker: Worker): FreeCapacity {
-  const status = worker.license.product === null ? worker.license.status : 'REGISTERED'
-  const license = { ...worker.license, status }
   const serving = { status: 'RUNNING', service_status: 'AVAILABLE', desired_status: 'RUNNING' } as const
-  return { ...freeCapacityOf({ ...worker, ...serving, license }), isExpected: true }
+  return { ...freeCapacityOf({ ...licensed(worker), ...serving }), isExpected: true }
+}
+
+function licensed(worker: Worker): Worker {
+  const status = worker.license.product === null ? worker.license.status : 'REGISTERED'
+  return { ...worker, license: { ...worker.license, status } }
 }
 
 function closedBecause(worker: Worker): Reason | null {
@@ -72,6 +75,9 @@ export function nodesMax(worker: Worker): number {
   if (worker.license.status !== 'REGISTERED') return Math.min(declared, FREE_NODES)
   return Math.min(declared, LICENSED_NODES[worker.license.product ?? ''] ?? declared)
 }
+
+/** How many nodes may run on the worker once it has its license. */
+export const licensedNodes = (worker: Worker): number => nodesMax(licensed(worker))
 
 /** The node limit, if it comes from the license rather than from the size of the machine. */
 export function licenseLimit(worker: Worker): Pick<Shortage, 'node_limit' | 'license'> {

@@ -2,6 +2,7 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import { unknownPricesText, usdText } from '@lcm/domain/text/format-amounts'
 import { useRead } from '../../parts/use-read.ts'
+import { PastRatio } from './past-ratio.tsx'
 
 const READ_EVERY_MS = 30_000
 
@@ -27,6 +28,7 @@ export function CostCard({ usdPerHour, unknownPrices, nowMs }: CostCardProps) {
         <Figure name="saved, 7 days" value={value && usdText(value.cost.saved_usd)} mark="saved" />
       </dl>
       {unknownPrices > 0 && <p class="muted">{unknownPricesText(unknownPrices)}</p>}
+      <PastRatio since={since} />
       {value !== null && <WeekChart bars={dayBars(value.cost.by_day)} />}
       {value !== null && <p class="muted small-print">Days start at midnight UTC.</p>}
       {value === null && error === null && <div class="bone week-bone" />}

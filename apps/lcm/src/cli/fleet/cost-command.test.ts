@@ -1,7 +1,9 @@
+import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aWorker } from '../testing/resource-builders.ts'
+import { aSession, aWorker, START_MS } from '../testing/resource-builders.ts'
 
 function spending() {
   const captured = capturedShell()
@@ -59,4 +61,49 @@ it('says how many workers have no known price', async () => {
   expect(outLines().at(-1)).toBe(
     'The sums are too low: for some of this time 1 worker had no known price. Name missing prices in the regions file.',
   )
+})
+
+const MINUTE_MS = 60_000
+const ago = (minutes: number) => toInstant(START_MS - minutes * MINUTE_MS)
+
+/** A lab of 50 minutes that cost two hours of a machine. */
+function labAndMachine() {
+  const captured = spending()
+  const declared = { cpu_cores: 48, memory_gb: 192, storage_gb: 200, max_nodes: 100 }
+  const reserved = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
+  captured.api.change('w-1', { template_name: 'metal', cost_per_hour_usd: 15, capacity: { declared, reserved } })
+  const because = reason('timeslot_started')
+  const state_history = [
+    { from: 'SCHEDULED', to: 'INSTANTIATING', at: ago(60), because },
+    { from: 'STOPPING', to: 'STOPPED', at: ago(10), because },
+  ] as const
+  const timeslot = { start: ago(60), end: ago(12) }
+  captured.api.sessions.put(aSession({ status: 'ARCHIVED', timeslot, state_history: [...state_history] }))
+  return captured
+}
+
+it('compares with the least that anyone could have paid', async () => {
+  const { lcm, outLines } = labAndMachine()
+  expect(await lcm()).toBe(0)
+  expect(outLines().at(-1)).toBe(
+    'Machines cost $40.00 for 1 lab, 2.67 times the least possible: no schedule on metal costs less than $15.00, ' +
+      'and $15.00 could be carried out.',
+  )
+  const json = labAndMachine()
+  await json.lcm('-o', 'json')
+  expect(JSON.parse(json.out()).least).toMatchObject({ machine_usd: 40, bound_usd: 15, template_names: ['metal'] })
+})
+
+it('names the start of the comparison if ended sessions are not kept as long as costs', async () => {
+  const { lcm, outLines } = labAndMachine()
+  await lcm('--since', '90d')
+  expect(outLines().at(-1)).toMatch(/^Since 2025-12-02 00:00 UTC: Machines cost \$40\.00/)
+})
+
+it('compares nothing for roles that may not read which labs ran', async () => {
+  const { lcm, api, outLines, out } = labAndMachine()
+  api.actAs({ role: 'user' })
+  expect(await lcm()).toBe(0)
+  expect(outLines().at(-1)).toMatch(/^Pausing idle workers saved/)
+  expect(out()).not.toContain('least possible')
 })

@@ -1,9 +1,14 @@
+import type { Client } from '@lcm/client/client'
+import { mayCall } from '@lcm/contract/route-spec'
+import { ROUTES } from '@lcm/contract/routes'
+import { pastRatio } from '@lcm/domain/economy/past-ratio'
+import type { Instant } from '@lcm/domain/instant'
 import { type Command, Option } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printDocument } from '../terminal/print-document.ts'
-import { costLines } from './cost-view.ts'
+import { type CostRatio, costLines } from './cost-view.ts'
 import { type Since, sinceArgument } from './since-option.ts'
 
 interface CostOptions {
@@ -25,7 +30,8 @@ export function defineCost(cost: Command, shell: Shell): void {
 
 const EXAMPLES = `
 Shows the cost of each worker while booting, running sessions, idle and draining, the cost of its disk, and the amount saved by
-pausing. Costs are estimated from hourly prices, not from the AWS bill.
+pausing. Costs are estimated from hourly prices, not from the AWS bill. Operators also see the least that anyone could have paid for the
+same labs: see docs/concepts/money.md.
 
 Examples:
   lcm cost                       the last 7 days, by worker
@@ -34,8 +40,20 @@ Examples:
 
 async function showCost({ since, output: format }: CostOptions, { shell, output, connect }: Invocation): Promise<void> {
   const { client } = await connect()
+  const { signal } = shell
   const query = { since: since(shell.clock.now()) }
-  const cost = await client.call('getFleetCost', { query, signal: shell.signal })
+  const cost = await client.call('getFleetCost', { query, signal })
+  const ratio = await readRatio(client, query, signal)
   const names = () => cost.items.map(({ name, worker_id }) => name ?? worker_id)
-  await printDocument({ data: cost, names, lines: colors => costLines(cost, colors) }, format, output)
+  const data = { ...cost, least: ratio }
+  await printDocument({ data, names, lines: colors => costLines(cost, ratio, colors) }, format, output)
+}
+
+/** Null for roles that may not read which labs ran, and without labs. */
+async function readRatio(client: Client, query: { since: Instant }, signal: AbortSignal): Promise<CostRatio | null> {
+  const { actor } = await client.call('info', { signal })
+  if (!mayCall({ ...actor, service: null }, ROUTES.getFleetUsage.access)) return null
+  const usage = await client.call('getFleetUsage', { query, signal })
+  const ratio = pastRatio(usage)
+  return ratio && { ...ratio, since: usage.since }
 }

@@ -1,10 +1,18 @@
 import type { AnswerOf } from '@lcm/contract/routes'
+import type { PastRatio } from '@lcm/domain/economy/past-ratio'
+import type { Instant } from '@lcm/domain/instant'
+import { pastRatioText } from '@lcm/domain/text/economy-text'
 import { countText, momentText, usdText } from '@lcm/domain/text/format-amounts'
 import { COST_SHARES, type CostShare } from '@lcm/domain/worker/worker-field-schemas'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 
 export type FleetCost = AnswerOf<'getFleetCost'>
+
+/** Labs of ended sessions are known for a shorter time than costs. */
+export interface CostRatio extends PastRatio {
+  readonly since: Instant
+}
 
 interface Row {
   readonly name: string
@@ -17,12 +25,18 @@ interface Row {
 const SHARES_SHOWN: readonly CostShare[] = ['session', 'boot', 'idle', 'drain', 'disk']
 
 /** The cost of each worker, and the total. */
-export function costLines(cost: FleetCost, colors: Colors): string[] {
+export function costLines(cost: FleetCost, ratio: CostRatio | null, colors: Colors): string[] {
   if (cost.items.length === 0) return [`No cost since ${momentText(cost.since)}.`]
   const rows: Row[] = cost.items.map(item => ({ ...item, name: item.name ?? `${item.worker_id} (removed)` }))
   const total: Row = { ...cost, name: TOTAL }
   const lines = tableLines(columnsFor(cost, colors), [...rows, total])
-  return [...lines, '', ...sentences(cost)]
+  return [...lines, '', ...sentences(cost), ...ratioLines(cost, ratio)]
+}
+
+function ratioLines(cost: FleetCost, ratio: CostRatio | null): string[] {
+  if (ratio === null) return []
+  const since = ratio.since === cost.since ? '' : `Since ${momentText(ratio.since)}: `
+  return [`${since}${pastRatioText(ratio)}`]
 }
 
 const TOTAL = 'total'
