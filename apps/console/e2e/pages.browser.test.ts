@@ -9,6 +9,7 @@ const PAGES = [
   'sessions',
   'definitions',
   'labs',
+  'forecast',
   'controllers',
   'chaos',
   'people',

@@ -21,13 +21,16 @@ interface ChartProps {
   readonly text: (value: number) => string
   /** Top of the scale. Default: derived from the values. */
   readonly max?: number
-  readonly kind?: 'lines' | 'bars'
+  /** `steps`: a value holds until the next one. */
+  readonly kind?: 'lines' | 'bars' | 'steps'
   /** Time range. Default: derived from the values. */
   readonly spanMs?: readonly [number, number]
+  /** Read to screen readers. Default: the newest and the highest value. */
+  readonly spoken?: string
 }
 
-/** Line or bar chart. Screen readers get the newest and the highest value as text. */
-export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }: ChartProps) {
+/** Line, step or bar chart. */
+export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs, spoken }: ChartProps) {
   const container = useRef<HTMLDivElement>(null)
   const { themeChoice } = useConsole()
   const theme = themeChoice.theme.value
@@ -48,7 +51,7 @@ export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }
     <figure class="chart">
       <figcaption>{title}</figcaption>
       {atMs.length === 0 ? <p class="muted">No measurements yet.</p> : <div ref={container} aria-hidden="true" />}
-      <p class="sr-only">{series.map(each => `${each.label}: ${summary(each.values, text)}`).join('; ')}</p>
+      <p class="sr-only">{spoken ?? series.map(each => `${each.label}: ${summary(each.values, text)}`).join('; ')}</p>
     </figure>
   )
 }
@@ -102,6 +105,7 @@ const POINTS_FOR_A_LINE = 3
 function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Options {
   const axis = { stroke: inkOf(target, '--ink-soft'), grid: { stroke: inkOf(target, '--line'), width: 1 } }
   const bars = uPlot.paths.bars?.({ size: [0.6, 40], align: 0 })
+  const steps = uPlot.paths.stepped?.({ align: 1 })
   return {
     width: target.clientWidth,
     height: HEIGHT_PX,
@@ -123,10 +127,11 @@ function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Op
         width: 1.75,
         points: {
           show: values.length < POINTS_FOR_A_LINE,
-          filter: (_: uPlot, __: number, isShown: boolean) => (isShown || kind === 'bars' ? null : lonePoints(values)),
+          filter: (_: uPlot, __: number, isShown: boolean) => (isShown || kind !== 'lines' ? null : lonePoints(values)),
         },
         value: (_: uPlot, value: number | null) => (value === null ? '–' : text(value)),
         ...(kind === 'bars' && bars ? { paths: bars, fill: inkOf(target, `--${tone}-ink`), width: 0 } : {}),
+        ...(kind === 'steps' && steps ? { paths: steps } : {}),
       })),
     ],
   }

@@ -7,6 +7,7 @@ export const LIST_PAGES = [
   'sessions',
   'definitions',
   'labs',
+  'forecast',
   'controllers',
   'chaos',
   'people',

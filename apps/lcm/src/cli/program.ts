@@ -72,6 +72,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./fleet/cost-command.ts')).defineCost,
   },
   {
+    name: 'forecast',
+    summary: 'Show what the booked sessions will need and cost, and what other settings would cost',
+    load: async () => (await import('./fleet/forecast-command.ts')).defineForecast,
+  },
+  {
     name: 'create',
     summary: 'Create a worker, template, definition, person, token or notification target',
     load: async () => (await import('./verbs/create.ts')).defineCreate,

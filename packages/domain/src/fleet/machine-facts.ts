@@ -44,5 +44,7 @@ function diskOf({ launch, aws_region }: Worker, facts: RegionFacts): Disk | null
   if (launch === null) return null
   const gb = launch.parameters.root_volume_gb
   const usd_per_gb = facts[aws_region]?.disk_usd_per_gb_month ?? DISK_USD_PER_GB_MONTH
-  return { gb, usd_per_hour: (gb * usd_per_gb) / HOURS_PER_MONTH }
+  return { gb, usd_per_hour: diskUsdPerHour(gb, usd_per_gb) }
 }
+
+export const diskUsdPerHour = (gb: number, usdPerGbMonth: number): number => (gb * usdPerGbMonth) / HOURS_PER_MONTH

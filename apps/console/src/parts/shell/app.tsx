@@ -16,6 +16,7 @@ import { zoneText } from '../../state/time-format.ts'
 import { type ConsoleParts, useConsole } from '../console-context.ts'
 import { ConnectionBanner } from './connection-status.tsx'
 import { DetailPageOf } from './detail-page-route.tsx'
+import { lazyPage } from './lazy-page.tsx'
 import { NoticeList } from './notice-list.tsx'
 import { Loading, NotFound, RenderFailed, Unreachable } from './page-states.tsx'
 import { PAGE_NAMES, TopBar } from './top-bar.tsx'
@@ -73,12 +74,15 @@ function ZoneNote() {
 
 type ListProps = { readonly query: Query }
 
+const ForecastPage = lazyPage(async () => (await import('../../pages/forecast/forecast-page.tsx')).ForecastPage)
+
 const LISTS: Readonly<Record<ListPage, ComponentType<ListProps>>> = {
   overview: OverviewPage,
   workers: WorkersPage,
   sessions: SessionsPage,
   definitions: DefinitionsPage,
   labs: LabsPage,
+  forecast: ForecastPage,
   controllers: ControllersPage,
   chaos: ChaosPage,
   people: PeoplePage,
