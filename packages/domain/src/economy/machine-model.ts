@@ -3,7 +3,7 @@ import type { Capacity } from '../template/worker-template.ts'
 import { fitsIn, sharesOf, WHOLE_MACHINE } from './packing-bound.ts'
 
 const HOUR_MS = 3_600_000
-/** How long EC2 takes to stop a machine, on average. */
+/** Until a stopping machine may start again. */
 export const STOP_MS = 5 * 60_000
 
 /** One lab, from its start to the end of its removal. */

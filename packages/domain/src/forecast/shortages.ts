@@ -2,7 +2,7 @@ import type { UnplacedSession } from '../plan/plan.ts'
 import type { Reason } from '../reason.ts'
 import type { BookedSpan, MachineUse } from './machine-use.ts'
 
-/** Sessions that would wait at the same time for the same reason. */
+/** Sessions that would wait on one day for the same reason. */
 export interface Shortage {
   readonly fromMs: number
   readonly untilMs: number
@@ -12,44 +12,32 @@ export interface Shortage {
   readonly workers_needed: number | null
 }
 
-interface Open {
-  readonly because: Reason
-  readonly spans: BookedSpan[]
-  untilMs: number
-}
+const DAY_MS = 86_400_000
 
-/** Sessions without a machine, joined while their times overlap and their reasons have the same code. Earliest first. */
+/** Sessions without a machine that begin on the same day, in UTC, for reasons with the same code. Earliest first. */
 export function shortagesOf(
   unplaced: readonly UnplacedSession[],
   spans: ReadonlyMap<string, BookedSpan>,
   unlimited: readonly MachineUse[],
 ): Shortage[] {
-  const found: Open[] = []
-  const waiting = unplaced
-    .flatMap(({ session_id, because }) => {
-      const span = spans.get(session_id)
-      return span === undefined ? [] : [{ span, because }]
-    })
-    .sort((a, b) => a.span.fromMs - b.span.fromMs)
-  const openByCode = new Map<string, Open>()
-  for (const { span, because } of waiting) {
-    const open = openByCode.get(because.code)
-    if (open !== undefined && span.fromMs < open.untilMs) {
-      open.spans.push(span)
-      open.untilMs = Math.max(open.untilMs, span.untilMs)
-    } else {
-      const next = { because, spans: [span], untilMs: span.untilMs }
-      openByCode.set(because.code, next)
-      found.push(next)
-    }
+  const found = new Map<string, { readonly because: Reason; readonly held: BookedSpan[] }>()
+  for (const { session_id, because } of unplaced) {
+    const span = spans.get(session_id)
+    if (span === undefined) continue
+    const key = `${Math.floor(span.fromMs / DAY_MS)} ${because.code}`
+    const shortage = found.get(key) ?? { because, held: [] }
+    found.set(key, shortage)
+    shortage.held.push(span)
   }
-  return found.map(({ because, spans: held, untilMs }) => ({
-    fromMs: held[0]?.fromMs ?? 0,
-    untilMs,
-    session_ids: held.map(({ session_id }) => session_id),
-    because,
-    workers_needed: workersFor(held, unlimited),
-  }))
+  return [...found.values()]
+    .map(({ because, held }) => ({
+      fromMs: Math.min(...held.map(({ fromMs }) => fromMs)),
+      untilMs: Math.max(...held.map(({ untilMs }) => untilMs)),
+      session_ids: held.map(({ session_id }) => session_id),
+      because,
+      workers_needed: workersFor(held, unlimited),
+    }))
+    .sort((a, b) => a.fromMs - b.fromMs)
 }
 
 /** The workers that exist without limits once all of these sessions have a machine. */

@@ -7,20 +7,19 @@ import {
 } from '../calendar/machine-calendar.ts'
 import type { Span } from '../calendar/span.ts'
 import type { Timings } from '../calendar/timings.ts'
+import { STOP_MS } from '../economy/machine-model.ts'
 import { toMs } from '../instant.ts'
 import { isArriving, isResumable } from '../session/decide-capacity-wait.ts'
 import { type Offer, offersOf } from '../session/decide-scale-up.ts'
 import { blockedSinceOf } from '../session/decide-session.ts'
 import { expectedCapacity, type FreeCapacity, freeCapacityOf } from '../session/free-capacity.ts'
-import { hasEnded, type LabletSession } from '../session/lablet-session.ts'
+import { hasEnded } from '../session/lablet-session.ts'
 import { type Demand, emptied, refusalOf } from '../session/placement.ts'
 import { needsApproval } from '../worker/instance-trust.ts'
 import type { Worker } from '../worker/worker.ts'
-import type { PlanInput } from './plan-input.ts'
+import type { PlanInput, PlanSession } from './plan-input.ts'
 
 const MINUTE_MS = 60_000
-/** Until a stopping machine may start again. */
-export const STOP_MS = 5 * MINUTE_MS
 /** A machine that is later than expected may come at any moment. */
 const OVERDUE_MS = MINUTE_MS
 /** EC2 may have capacity again by then for a start that it refused. */
@@ -58,7 +57,7 @@ export interface Machine {
 
 /** A session to place, with the span that it needs. */
 export interface Task {
-  readonly session: LabletSession
+  readonly session: PlanSession
   readonly demand: Demand
   readonly amounts: Amounts
   readonly wanted: Span
@@ -88,7 +87,7 @@ export function machinesOf(input: PlanInput): Machine[] {
 
 const GONE: ReadonlySet<Worker['status']> = new Set(['FAILED', 'TERMINATING', 'TERMINATED'])
 
-function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<string, LabletSession>): Machine | null {
+function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<string, PlanSession>): Machine | null {
   const { nowMs, timings } = input
   if (GONE.has(worker.status)) return null
   const isServing = worker.status === 'RUNNING' && worker.service_status === 'AVAILABLE'
@@ -158,7 +157,7 @@ function startedMs({ status, entered_status_at, pause, created_at, state_history
 }
 
 /** Puts what the worker has reserved. Capacity of sessions that are not known is held. */
-function reserve(machine: Machine, input: PlanInput, sessions: ReadonlyMap<string, LabletSession>): void {
+function reserve(machine: Machine, input: PlanInput, sessions: ReadonlyMap<string, PlanSession>): void {
   const { nowMs, definitions } = input
   for (const [id, reservation] of Object.entries(machine.worker?.reservations ?? {})) {
     const session = sessions.get(id)
@@ -170,7 +169,7 @@ function reserve(machine: Machine, input: PlanInput, sessions: ReadonlyMap<strin
 }
 
 /** An overrunning reservation counts as long as the removal of a lab takes. */
-function untilOf(session: LabletSession | undefined, { nowMs, timings: { teardownMs } }: PlanInput): number {
+function untilOf(session: PlanSession | undefined, { nowMs, timings: { teardownMs } }: PlanInput): number {
   if (session === undefined) return Number.POSITIVE_INFINITY
   const isEnding = hasEnded(session.status) || session.desired_status === 'TERMINATED'
   const endMs = isEnding ? toMs(session.entered_status_at) : toMs(session.timeslot.end)

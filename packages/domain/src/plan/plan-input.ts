@@ -1,7 +1,7 @@
-import type { LeadSettings, Timings } from '../calendar/timings.ts'
-import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { LeadDefinition, LeadSettings, Timings } from '../calendar/timings.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
+import type { Placed } from '../session/placement.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Plan } from './plan.ts'
@@ -18,11 +18,28 @@ export interface BudgetWindow {
   readonly leftUsd: number
 }
 
+/** What the plan reads of a session. */
+export type PlanSession = Pick<
+  LabletSession,
+  | 'id'
+  | 'created_at'
+  | 'definition'
+  | 'needs'
+  | 'timeslot'
+  | 'desired_status'
+  | 'status'
+  | 'entered_status_at'
+  | 'worker_id'
+>
+
+/** What the plan reads of a definition. */
+export type PlanDefinition = LeadDefinition & Placed
+
 export interface PlanInput {
   readonly nowMs: number
   /** Open sessions: those within the horizon, and those that are placed. */
-  readonly sessions: readonly LabletSession[]
-  readonly definitions: ReadonlyMap<string, LabletDefinition>
+  readonly sessions: readonly PlanSession[]
+  readonly definitions: ReadonlyMap<string, PlanDefinition>
   readonly workers: readonly Worker[]
   readonly templates: readonly WorkerTemplate[]
   readonly settings: PlanSettings

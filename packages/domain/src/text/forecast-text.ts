@@ -20,7 +20,7 @@ export function forecastRatioText({ totals, least }: Forecast): string | null {
 }
 
 /** Which sessions would start late. */
-export function lateText({ late, after_boot }: Forecast): string {
+export function lateText({ late, after_boot }: Pick<Forecast, 'late' | 'after_boot'>): string {
   const slowest = Math.max(0, ...late.map(({ by_ms }) => by_ms))
   const expected =
     late.length === 0
@@ -30,18 +30,27 @@ export function lateText({ late, after_boot }: Forecast): string {
   return `${expected}${risk}`
 }
 
-type Limits = Pick<SettingValues, 'scale_up_enabled' | 'max_workers_per_region'>
+type Limits = Pick<SettingValues, 'max_workers_per_region'>
 
 /** How many sessions would wait, why, and what to do. */
-export function shortageText({ session_ids, because, workers_needed }: Shortage, limits: Limits): string {
-  return `${countText(session_ids.length, 'session')} would wait. ${fixText(because.message, workers_needed, limits)}`
-}
+export const shortageText = (shortage: Shortage, limits: Limits): string =>
+  `${countText(shortage.session_ids.length, 'session')} would wait. ${fixText(shortage, limits)}`
 
-function fixText(because: string, needed: number | null, { scale_up_enabled, max_workers_per_region }: Limits): string {
-  if (needed === null)
-    return `No enabled template has machines for them: ${because}. Enable or create a template that is large enough.`
-  if (!scale_up_enabled) return `${needed} workers are needed, and scale_up_enabled is false. Set it to true.`
-  if (needed > max_workers_per_region)
-    return `${needed} workers are needed, and max_workers_per_region is ${max_workers_per_region}. Raise it to ${needed}.`
-  return `Reason: ${because}.`
+function fixText({ because, workers_needed: needed }: Shortage, { max_workers_per_region: limit }: Limits): string {
+  switch (because.code) {
+    case 'region_worker_limit':
+      return needed !== null && needed > limit
+        ? `${needed} workers are needed, and max_workers_per_region is ${limit}. Raise it to ${needed}.`
+        : `max_workers_per_region is ${limit}. Raise it.`
+    case 'scale_up_disabled':
+      return `${needed === null ? 'More' : needed} workers are needed, and scale_up_enabled is false. Set it to true, or create workers.`
+    case 'plan_budget_reached':
+      return 'The budget does not cover their machines. Raise budget_usd_per_day or budget_usd_per_month.'
+    case 'plan_no_license_free':
+      return `Reason: ${because.message}. Add licenses to the pool.`
+    case 'plan_no_capacity':
+      return 'No machine can be ready before they end. Start a worker now, or book a later time.'
+    default:
+      return `Reason: ${because.message}. Enable or create a template that holds them.`
+  }
 }

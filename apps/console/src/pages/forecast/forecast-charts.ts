@@ -10,7 +10,7 @@ export interface LoadSeries {
   readonly sessions: readonly number[]
 }
 
-export function loadSeries({ load, fewest, until }: Forecast): LoadSeries {
+export function loadSeries({ load, fewest, until }: Pick<Forecast, 'load' | 'fewest' | 'until'>): LoadSeries {
   const endMs = toMs(until)
   const moments = new Set([...load.map(({ atMs }) => atMs), ...fewest.flatMap(each => [each.from, each.until]), endMs])
   const atMs = [...moments].filter(ms => ms <= endMs).sort((a, b) => a - b)
