@@ -40,13 +40,14 @@ const definition = (name: string, cpu_cores: number): FleetCalendar['definitions
 })
 const DEFINITIONS = [definition('small', 4), definition('large', 12), definition('huge', 100)]
 
-const session = (
-  n: number,
-  kind: string,
-  from: number,
-  hours: number,
-  more: Partial<CalendarSession> = {},
-): CalendarSession => ({
+/** Times in hours from now. */
+interface Booking {
+  readonly kind: string
+  readonly from: number
+  readonly hours: number
+}
+
+const session = (n: number, { kind, from, hours }: Booking, more: Partial<CalendarSession> = {}): CalendarSession => ({
   id: `ls-${String(n).padStart(4, '0')}`,
   created_at: NOW,
   definition: { id: kind, name: kind, version: '1.0.0' },
@@ -64,7 +65,7 @@ const session = (
   ...more,
 })
 const sessions = (count: number, kind: string, from: number, hours: number) =>
-  Array.from({ length: count }, (_, n) => session(n, kind, from, hours))
+  Array.from({ length: count }, (_, n) => session(n, { kind, from, hours }))
 
 const calendar = (booked: readonly CalendarSession[], more: Partial<FleetCalendar> = {}): FleetCalendar => ({
   at: NOW,
@@ -125,14 +126,17 @@ describe('the forecast of a class', () => {
   })
 
   it('names a session that begins before a machine can have booted', () => {
-    const { late, after_boot } = forecastOf(calendar([session(1, 'small', 0, 1)]), 1)
+    const { late, after_boot } = forecastOf(calendar([session(1, { kind: 'small', from: 0, hours: 1 })]), 1)
     expect(late).toEqual([{ session_id: 'ls-0001', by_ms: expect.any(Number) }])
     expect(late[0]?.by_ms).toBeCloseTo(13 * MINUTE_MS, -3)
     expect(after_boot).toBe(0)
   })
 
   it('leaves out what begins later, and sessions that are over', () => {
-    const booked = [session(1, 'small', 200, 1), session(2, 'small', 2, 1, { desired_status: 'TERMINATED' })]
+    const booked = [
+      session(1, { kind: 'small', from: 200, hours: 1 }),
+      session(2, { kind: 'small', from: 2, hours: 1 }, { desired_status: 'TERMINATED' }),
+    ]
     const { sessions: count, totals, least } = forecastOf(calendar(booked), 7)
     expect({ count, hours: totals.hours, least }).toEqual({ count: 0, hours: 0, least: null })
   })
@@ -151,7 +155,7 @@ describe('the forecast of a class', () => {
       reservations: { 'ls-0001': { cpu_cores: 4, memory_gb: 4, storage_gb: 5, nodes: 2, since: NOW } },
       billing: { since: NOW, cause: 'session', closed_usd: 0 },
     } as FleetCalendar['workers'][number]
-    const running = session(1, 'small', -1, 3, { status: 'RUNNING', worker_id: 'w-1' })
+    const running = session(1, { kind: 'small', from: -1, hours: 3 }, { status: 'RUNNING', worker_id: 'w-1' })
     const { totals, machines, late } = forecastOf(calendar([running], { workers: [worker] }), 7)
     expect(totals).toMatchObject({ boots: 0, machines: 1, hours: expect.closeTo(2 + 62 / 60) })
     expect(machines[0]).toMatchObject({ name: 'metal-1', sessions: [{ session_id: 'ls-0001' }] })
@@ -161,7 +165,7 @@ describe('the forecast of a class', () => {
 
 describe('shortages', () => {
   it('say how many workers are needed when, and how many sessions would wait', () => {
-    const booked = [...sessions(12, 'large', 30, 2), session(99, 'small', 50, 1)]
+    const booked = [...sessions(12, 'large', 30, 2), session(99, { kind: 'small', from: 50, hours: 1 })]
     const { shortages, unplaced } = forecastOf(withSettings(booked, { max_workers_per_region: 1 }), 7)
     expect(unplaced).toHaveLength(8)
     expect(shortages).toMatchObject([{ workers_needed: 3 }])
@@ -170,7 +174,7 @@ describe('shortages', () => {
   })
 
   it('need no workers that would not help', () => {
-    const { shortages } = forecastOf(calendar([session(1, 'huge', 30, 2)]), 7)
+    const { shortages } = forecastOf(calendar([session(1, { kind: 'huge', from: 30, hours: 2 })]), 7)
     expect(shortages).toMatchObject([{ session_ids: ['ls-0001'], workers_needed: null }])
   })
 })
@@ -210,7 +214,7 @@ describe('any calendar', () => {
     .map(([kind, from, length]) => ({ kind, from, hours: length / 2 }))
   const someSessions = fc.array(aSession, { minLength: 1, maxLength: 40 })
   const build = (drawn: readonly { kind: string; from: number; hours: number }[]) =>
-    drawn.map(({ kind, from, hours }, n) => session(n, kind, from, hours))
+    drawn.map(({ kind, from, hours }, n) => session(n, { kind, from, hours }))
 
   it('costs at least the lower bound, and the bound of more sessions is never less', () => {
     fc.assert(
@@ -244,7 +248,7 @@ describe('any calendar', () => {
 
   it('is computed within seconds for a week of 1,000 sessions', () => {
     const week = Array.from({ length: 1000 }, (_, n) =>
-      session(n, n % 3 === 0 ? 'large' : 'small', 24 * (n % 7) + 3 + ((n * 7) % 10), 2),
+      session(n, { kind: n % 3 === 0 ? 'large' : 'small', from: 24 * (n % 7) + 3 + ((n * 7) % 10), hours: 2 }),
     )
     const { sessions: count, unplaced } = forecastOf(withSettings(week, { max_workers_per_region: 500 }), 7)
     expect({ count, unplaced }).toEqual({ count: 1000, unplaced: [] })

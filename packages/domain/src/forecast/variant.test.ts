@@ -17,7 +17,7 @@ describe('a variant', () => {
   it.each([
     ['idle_action', '"idle_action" is not setting=value.'],
     ['a=b=c', '"a=b=c" is not setting=value.'],
-    ['room=sliced', 'There is no setting room. See them with `lcm get settings`, or use template=NAME.'],
+    ['color=red', 'There is no setting color. See them with `lcm get settings`, or use template=NAME.'],
     ['toString=1', 'There is no setting toString. See them with `lcm get settings`, or use template=NAME.'],
     ['template=gold', 'There is no template gold. Templates: metal, nested12.'],
   ])('%s is refused with the reason', (text, problem) => {

@@ -139,9 +139,14 @@ function Figures({ forecast }: { forecast: Forecast }) {
         <h2 id="machines-title">Machines</h2>
         <p class="key-figure number">{totals.hours.toFixed(1)} h</p>
         <p class="muted">
-          {machines_peak === null
-            ? 'No machine will run.'
-            : `${countText(totals.machines, 'machine')}, at most ${machines_peak.machines} at once, on ${momentText(machines_peak.atMs)}; ${countText(totals.boots, 'boot')}.`}
+          {machines_peak === null ? (
+            'No machine will run.'
+          ) : (
+            <>
+              {countText(totals.machines, 'machine')}, at most {machines_peak.machines} at once, on{' '}
+              {momentText(machines_peak.atMs)}; {countText(totals.boots, 'boot')}.
+            </>
+          )}
         </p>
       </section>
       <section class="card" aria-labelledby="cost-title">

@@ -52,7 +52,8 @@ function bookedText({ sessions, sessions_peak }: Forecast): string {
 function machinesText({ totals, machines_peak }: Forecast): string {
   if (machines_peak === null) return 'none'
   const { machines, hours, boots } = totals
-  return `${countText(machines, 'machine')}, at most ${atPeak(machines_peak, 'machines')}; ${hours.toFixed(1)} h, ${countText(boots, 'boot')}`
+  const peak = atPeak(machines_peak, 'machines')
+  return `${countText(machines, 'machine')}, at most ${peak}; ${hours.toFixed(1)} h, ${countText(boots, 'boot')}`
 }
 
 const atPeak = (peak: LoadPoint, value: 'sessions' | 'machines'): string =>
