@@ -103,6 +103,18 @@ export const PROBLEMS = {
     title: 'The lab is in use',
     help: 'The lab belongs to a session that has not ended. Cancel the session instead.',
   },
+  license_pool_in_use: {
+    status: 409,
+    title: 'Seats of the license pool are in use',
+    help:
+      'Workers or license leaks use more seats than would remain; `detail` names them. Terminate workers or deregister their ' +
+      'licenses, resolve the leaks, and try again.',
+  },
+  license_pool_missing: {
+    status: 409,
+    title: 'There is no license pool of this product',
+    help: 'Send a token with the request, or create the pool first with `lcm create license-pool`.',
+  },
   managed_by_provider: {
     status: 409,
     title: 'The identity provider manages this person',

@@ -6,6 +6,7 @@ import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
 import { FLEET_CONTROLLER_ROUTES, FLEET_ROUTES } from './fleet.ts'
 import { LAB_CONTROLLER_ROUTES, LAB_ROUTES } from './lab.ts'
+import { LICENSE_POOL_ROUTES } from './license-pool.ts'
 import { NOTIFICATION_ROUTES } from './notification.ts'
 import { PERSON_ROUTES } from './person.ts'
 import { QUOTA_ROUTES } from './quota.ts'
@@ -26,6 +27,7 @@ export const ROUTES = {
   ...TEMPLATE_ROUTES,
   ...FLEET_ROUTES,
   ...CALENDAR_ROUTES,
+  ...LICENSE_POOL_ROUTES,
   ...SERVICE_ROUTES,
   ...DEFINITION_ROUTES,
   ...SESSION_ROUTES,

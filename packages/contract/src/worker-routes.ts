@@ -203,13 +203,15 @@ export const WORKER_ROUTES = {
     path: '/workers/{id}/license',
     params: WORKER_ID,
     summary: 'Register a license',
-    description: 'Registers a license with the CML of the worker. The token is write-only.',
+    description:
+      'Registers a license with the CML of the worker. Without a token the worker takes a seat of the license pool of the ' +
+      'product. The token is write-only.',
     access: OPERATORS,
     body: PutLicense,
     status: 202,
     answer: WorkerView,
     ifMatch: 'optional',
-    problems: ['not_found', 'version_mismatch', 'worker_terminating'],
+    problems: ['not_found', 'version_mismatch', 'worker_terminating', 'license_pool_missing', 'illegal_transition'],
   },
   deleteWorkerLicense: {
     method: 'DELETE',

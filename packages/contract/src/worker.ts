@@ -102,7 +102,7 @@ export const WorkerQuery = Page.extend({
   }),
 })
 
-const LicenseToken = z.string().min(1).max(4096)
+export const LicenseToken = z.string().min(1).max(4096)
 const Product = onOneLine(z.string().min(1).max(64))
 const productField = Product.meta({ description: 'The license product, as CML names it.', example: 'CML_Enterprise' })
 const licenseTokenField = LicenseToken.meta({ description: 'The license token. Write-only.', example: 'NWIxZTg…' })
@@ -219,7 +219,14 @@ export const DrainWorker = z
   .meta({ id: 'DrainWorker', description: 'A drain.', example: { reason: 'end of the course' } })
 
 export const PutLicense = z
-  .strictObject({ product: productField, token: licenseTokenField })
+  .strictObject({
+    product: productField,
+    token: licenseTokenField.optional().meta({
+      description:
+        'The license token. Without it the worker takes a seat of the license pool of the product. Write-only.',
+      example: 'NWIxZTg…',
+    }),
+  })
   .meta({ id: 'PutLicense', description: 'A license to register.' })
 
 export const PutCredentials = z

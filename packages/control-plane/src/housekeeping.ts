@@ -5,6 +5,7 @@ import type { AccessAudit } from './access/access-audit.ts'
 import type { Api } from './api-context.ts'
 import { deleteExpiredRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
+import { assignAllSeats } from './resources/license/assign-seats.ts'
 import { listAll } from './resources/list-documents.ts'
 import { pruneNotifications } from './resources/notification/notification-commands.ts'
 import { finishMerges } from './resources/person/merge-people.ts'
@@ -77,6 +78,7 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
             maintainedAt = api.clock.monotonic()
             await maintainSessions(api, signal)
             await finishMerges(api, signal)
+            await assignAllSeats(api)
             await keepSaves(signal)
             await audit.flush()
           }

@@ -8,6 +8,7 @@ import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { Settings } from '@lcm/domain/fleet/settings'
 import type { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
+import { LicensePool } from '@lcm/domain/license/license-pool'
 import { Person } from '@lcm/domain/person'
 import { Quota } from '@lcm/domain/quota/quota'
 import type { ReasonCode } from '@lcm/domain/reason'
@@ -251,6 +252,11 @@ export const RESOURCES = {
     unique: { worker_id: leak => (leak.resolved_at === null ? leak.worker_id : null) },
     facets: leak => ({ worker_id: leak.worker_id }),
   }),
+  licensePools: internal('license_pool', {
+    schema: LicensePool,
+    unique: { product: pool => pool.product },
+    facets: pool => ({ product: pool.product }),
+  }),
   people: internal('person', {
     schema: Person,
     facets: ({ merging_into }) => (merging_into === null ? {} : { merging_into, is_merging: 'yes' }),
@@ -341,5 +347,6 @@ function workerFacets(worker: Worker): Record<string, string> {
     ...Object.fromEntries(Object.keys(worker.reservations).map(id => [`session:${id}`, 'reserved'])),
     ...(Object.keys(worker.reservations).length === 0 ? {} : { is_reserved: 'yes' }),
     ...(worker.wanted_by.length === 0 ? {} : { is_wanted: 'yes' }),
+    ...(worker.license.seat === 'none' || worker.license.product === null ? {} : { pooled: worker.license.product }),
   }
 }

@@ -56,8 +56,9 @@ async function get(path: string, as: 'admin' | 'controller') {
   return answer
 }
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
-/** 0.1.0 had no saves and no notification targets. */
-const isNew = (path: string): boolean => path.startsWith('/saves/{id}') || path.startsWith('/notification-targets/{id}')
+/** 0.1.0 had no saves, notification targets and license pools. */
+const isNew = (path: string): boolean =>
+  ['/saves/{id}', '/notification-targets/{id}', '/license-pools/{product}'].some(start => path.startsWith(start))
 const answered = specs.filter(([name, { method, path }]) => method === 'GET' && name !== 'events' && !isNew(path))
 
 async function pathsOf(name: RouteName, path: string): Promise<string[]> {

@@ -16,6 +16,7 @@ const TAGS: Readonly<Record<string, string>> = {
   decisions: 'Decisions of controllers and their reasons.',
   services: 'The services of LCM: replicas, leaders and terms.',
   settings: 'Settings that can be changed at run time.',
+  'license-pools': 'Licenses that workers take and return by themselves.',
   'license-leaks': 'Licenses that were not returned before their machine was lost.',
   'notification-targets': 'Where LCM sends notifications: webhooks, Slack, email.',
   notifications: 'Messages to those targets and the state of their delivery.',

@@ -65,6 +65,8 @@ async function aPlane() {
   const leak = { worker_id: WORKER, worker_name: 'training-1', udi: null, hostname: null, product: null }
   const open = { at, reason: textReason('lost'), resolved_at: null, resolved_by: null }
   await plane.put('leaks', { ...stamps, id: 'll-5k1r2m3n8pq4t', ...leak, ...open })
+  const free = { seats: 4, taken: {}, secret_refs: {} }
+  await plane.put('licensePools', { ...stamps, id: 'lp-5k1r2m3n8pq4t', product: 'CML_Enterprise', ...free })
   await plane.put('notificationTargets', aTarget())
   await plane.put('notifications', aNotification())
   await plane.put('quotas', { ...stamps, id: OWNER.id, given: {}, ledger: {} })

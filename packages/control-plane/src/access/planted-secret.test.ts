@@ -76,6 +76,9 @@ async function plant(): Promise<Record<string, string>> {
   const { id } = (await ask('POST', 'workers', { headers: key, json: worker })).json
   await ask('PUT', `workers/${id}/license`, { headers: bearer, json: { ...license, token: NEW_LICENSE } })
   await ask('PUT', `workers/${id}/credentials`, { headers: bearer, json: { username: 'u', password: PASSWORD } })
+  const pool = { product: 'CML_Personal', seats: 1, token: LICENSE }
+  await ask('POST', 'license-pools', { headers: key, json: pool })
+  await ask('PUT', 'license-pools/CML_Personal', { headers: bearer, json: { seats: 2, token: NEW_LICENSE } })
   const url = `https://u:${PASSWORD}@hooks.example/${TARGET_URL}`
   const target = { name: 'planted', type: 'webhook', url, signing_key: SIGNING_KEY }
   const notified = (await ask('POST', 'notification-targets', { headers: key, json: target })).json.id
@@ -96,6 +99,7 @@ async function plant(): Promise<Record<string, string>> {
   return {
     id,
     name: 'planted',
+    product: 'CML_Personal',
     service: 'worker-controller',
     instance_id: 'one',
     token: made.json.id,
@@ -117,6 +121,9 @@ async function fail(id: string): Promise<void> {
     ['PUT', license, { product: 'x', token: LICENSE.repeat(200) }],
     ['PUT', license, { product: 'x', token: `${LICENSE}\u0000` }],
     ['PUT', license, { product: 'x', token: LICENSE, more: LICENSE }],
+    ['POST', 'license-pools', { product: 'CML_Personal', seats: 1, token: LICENSE }],
+    ['POST', 'license-pools', { product: LICENSE, seats: 0, token: [LICENSE] }],
+    ['PUT', 'license-pools/CML_Personal', { seats: 1, token: `${LICENSE}\u0000`.repeat(1000) }],
     ['PUT', 'workers/w-none/license', { product: 'x', token: LICENSE }],
     ['PUT', `workers/${id}/credentials`, { password: PASSWORD }],
     ['PUT', `workers/${id}/credentials`, { username: [PASSWORD], password: { PASSWORD } }],

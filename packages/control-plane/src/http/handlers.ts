@@ -41,6 +41,13 @@ import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
+import {
+  createLicensePool,
+  deleteLicensePool,
+  listLicensePools,
+  putLicensePool,
+  readLicensePool,
+} from '../resources/license/license-pools.ts'
 import { discardNotification, retryNotification } from '../resources/notification/notification-commands.ts'
 import { getTarget, listNotifications, listTargets, targetView } from '../resources/notification/queries.ts'
 import type { NotificationSetting } from '../resources/notification/send-message.ts'
@@ -223,6 +230,11 @@ const fleetHandlers = (api: Api) =>
     resignService: json(request => requestOfLeader(api, request, 'resignations')),
     getSettings: json(({ actor }) => getSettings(api, actor)),
     patchSettings: json(request => patchSettings(api, request)),
+    listLicensePools: json(request => listLicensePools(api, request)),
+    createLicensePool: created(request => createLicensePool(api, request)),
+    getLicensePool: json(request => readLicensePool(api, request)),
+    putLicensePool: json(request => putLicensePool(api, request)),
+    deleteLicensePool: empty(request => deleteLicensePool(api, request)),
     listLicenseLeaks: json(request => listLicenseLeaks(api, request)),
     resolveLicenseLeak: json(request => resolveLicenseLeak(api, request)),
   }) satisfies Partial<HandlerMap>

@@ -7,7 +7,7 @@ const ORIGIN_MS = 1_577_836_800_000
 const TIME_CHARS = 8
 export const ID_RANDOM_BYTES = 5
 
-export type IdPrefix = 'w' | 'wt' | 'ld' | 'ls' | 'lr' | 'tk' | 'll' | 'pe' | 'sv' | 'nt' | 'no'
+export type IdPrefix = 'w' | 'wt' | 'ld' | 'ls' | 'lr' | 'tk' | 'll' | 'pe' | 'sv' | 'nt' | 'no' | 'lp'
 
 /** `w-` + eight characters of time + five of chance: short, and sorted by creation. */
 export function makeId(prefix: IdPrefix, nowMs: number, random: Uint8Array): string {

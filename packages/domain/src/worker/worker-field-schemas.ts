@@ -46,6 +46,8 @@ export const LICENSE_STATUSES = [
   'UNKNOWN',
 ] as const
 
+const LICENSE_SEATS = ['none', 'wanted', 'held', 'recalled', 'leaving'] as const
+
 /** A pending operation is cleared by success or a definite refusal, and kept without an answer. */
 export const License = z
   .object({
@@ -78,6 +80,16 @@ export const License = z
       example: null,
     }),
     last_error: z.string().nullable().meta({ description: 'The latest error; null if there is none.', example: null }),
+    seat: z
+      .enum(LICENSE_SEATS)
+      .default('none')
+      .meta({
+        description:
+          'The use of the license pool of its product. `none`: it has a license of its own, or none; `wanted`: it registers as ' +
+          'soon as it has a seat; `held`: it has one; `recalled`: it returns its seat when it stops; `leaving`: it returns its ' +
+          'seat and takes no other.',
+        example: 'none',
+      }),
   })
   .meta({ id: 'License', description: 'The license of a CML server.' })
 export type License = z.infer<typeof License>
@@ -111,6 +123,7 @@ export const NO_LICENSE: License = {
   hostname: null,
   unsettled: null,
   last_error: null,
+  seat: 'none',
 }
 
 /** The license of a server that LCM did not set up and has not read yet. */

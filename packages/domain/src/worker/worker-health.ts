@@ -12,6 +12,7 @@ const TROUBLES = [
   CONDITION.stopBlocked,
   CONDITION.terminateBlocked,
   CONDITION.overdue,
+  CONDITION.seatMissing,
   CONDITION.metricsStale,
 ]
 

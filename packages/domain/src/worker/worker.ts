@@ -106,6 +106,8 @@ export const CONDITION = {
   endpointIgnored: 'EndpointTagIgnored',
   /** Why a worker with a license is not terminated yet. */
   returningLicense: 'ReturningLicense',
+  /** The license pool of its product has no free seat. */
+  seatMissing: 'LicenseSeatMissing',
   /** It runs, and nothing was measured of it for too long. */
   metricsStale: 'MetricsStale',
   /** EC2 has not answered in its region for 30 s, so nothing is known of its machine. */
@@ -396,5 +398,9 @@ export const workerOfTemplate = (id: string, template: WorkerTemplate, now: Inst
   template_name: template.name,
   cost_per_hour_usd: template.cost_per_hour_usd,
   capacity: { declared: template.capacity, reserved: NOTHING_RESERVED },
-  license: { ...NO_LICENSE, product: template.license_product },
+  license: {
+    ...NO_LICENSE,
+    product: template.license_product,
+    seat: template.license_product === null ? 'none' : 'wanted',
+  },
 })

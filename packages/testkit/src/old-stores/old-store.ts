@@ -10,6 +10,7 @@ const COMPRESSED = fileURLToPath(new URL('cc731b3.sqlite.gz', import.meta.url))
 export const NEW_KINDS: ReadonlySet<string> = new Set([
   'browser_session',
   'key_ring',
+  'license_pool',
   'notification',
   'notification_target',
   'person',

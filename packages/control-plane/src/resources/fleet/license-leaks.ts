@@ -8,6 +8,7 @@ import { seesAll } from '../../visibility.ts'
 import { changeDocument } from '../change-document.ts'
 import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
+import { assignSeats } from '../license/assign-seats.ts'
 import { listPage } from '../list-documents.ts'
 
 /** More leaks than one worker can have. */
@@ -41,14 +42,16 @@ export async function listLicenseLeaks(
   return { ...page, items: seesAll(actor) ? page.items : page.items.map(narrowLeak) }
 }
 
-export function resolveLicenseLeak(
+export async function resolveLicenseLeak(
   api: Api,
   { params, actor, body }: Request<{ id: string }, unknown, BodyOf<'resolveLicenseLeak'>>,
 ): Promise<LicenseLeak> {
   const target = { collection: api.leaks, id: params.id, noun: 'license leak' }
-  return changeDocument(target, api.clock, null, (leak, now) => {
+  const resolved = await changeDocument(target, api.clock, null, (leak, now) => {
     if (leak.resolved_at !== null) return null
     const document = { ...leak, resolved_at: now, resolved_by: actor.name }
     return { document, entries: [auditEntry(actor, 'resolve', now, { reason: body.reason })] }
   })
+  await assignSeats(api, resolved.product)
+  return resolved
 }

@@ -10,9 +10,10 @@ import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
 import { ID_RANDOM_BYTES, makeId } from '../ids.ts'
 import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
+import { assignSeats, reserveSeats } from '../license/assign-seats.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { usableRegion, usableTemplate } from '../worker/create-worker.ts'
-import { listAllWorkers } from '../worker/queries.ts'
+import { findWorker, listAllWorkers } from '../worker/queries.ts'
 import { workerView } from '../worker/worker-view.ts'
 import { changeScaling, fleetScaling } from './change-fleet-scaling.ts'
 
@@ -35,6 +36,7 @@ export async function scaleUp(
   usableRegion(api, body.aws_region)
   const settings = await currentSettings(api)
   const place = placeOf(body)
+  const planned = idsOf(api, body).map(id => ({ id, name: workerOfTemplate(id, template, '').name }))
   let isNew = false
   const scaling = await changeScaling(
     api,
@@ -44,8 +46,10 @@ export async function scaleUp(
       const workers = await listAllWorkers(api, { aws_region: body.aws_region })
       const refusal = refusalOf(body, { settings, workers, scaling: current, now })
       if (refusal !== null) throw refusedBy('scale_up_rejected', refusal)
+      const unlicensed = await reserveSeats(api, template.license_product, planned)
+      if (unlicensed !== null) throw refusedBy('scale_up_rejected', unlicensed)
       isNew = true
-      const purchase = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
+      const purchase = { key: body.key, count: body.count, worker_ids: planned.map(({ id }) => id), at: now }
       const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: purchase.worker_ids })]
       const purchases = awaitedPurchases(body.aws_region, { settings, workers, scaling: current, now })
       return { scaling: { ...current, purchases: { ...purchases, [place]: purchase } }, entries }
@@ -53,7 +57,9 @@ export async function scaleUp(
     request,
   ).catch(error => reject(api, body, error))
   const purchase = scaling.purchases[place]
-  const made = await createWorkers(api, request, template, purchase)
+  const created = await createWorkers(api, request, template, purchase)
+  const isPooled = await assignSeats(api, template.license_product)
+  const made = isPooled ? await Promise.all(created.map(({ id }) => findWorker(api, id))) : created
   const views = await Promise.all(made.map(worker => workerView(api, worker)))
   return {
     body: { workers: views, because: reason('purchase', { key: body.key, count: purchase?.count ?? 0 }) },

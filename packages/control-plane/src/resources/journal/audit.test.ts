@@ -45,6 +45,10 @@ const wanting = (desired_status: string) => ({
 const aPerson = async () => ({
   id: (await fleet.send('POST', 'people', { json: { name: 'Ann', role: 'user' } })).json.id,
 })
+const aPool = async () => {
+  await fleet.send('POST', 'license-pools', { json: { product: 'CML_Enterprise', seats: 4, token: 'secret' } })
+  return { product: 'CML_Enterprise' }
+}
 /** Body of a merge; the id is known when the request is made. */
 const MERGE = { into: '' }
 const aDefinition = async () => ({ id: (await fleet.define()).id })
@@ -233,6 +237,28 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     about: 'settings:fleet',
     before: {},
     after: { min_workers: 3 },
+  },
+  createLicensePool: {
+    body: { product: 'CML_Enterprise', seats: 4, token: 'secret' },
+    action: 'create',
+    about: 'license_pool:',
+    before: {},
+    after: { product: 'CML_Enterprise', seats: 4 },
+  },
+  putLicensePool: {
+    arrange: aPool,
+    body: { seats: 5 },
+    action: 'put',
+    about: 'license_pool:',
+    before: { seats: 4 },
+    after: { seats: 5 },
+  },
+  deleteLicensePool: {
+    arrange: aPool,
+    action: 'delete',
+    about: 'license_pool:',
+    before: { product: 'CML_Enterprise', seats: 4 },
+    after: {},
   },
   resolveLicenseLeak: {
     async arrange() {

@@ -132,13 +132,10 @@ describe('registering a license', () => {
     expect(without.license).toMatchObject({ product: PRODUCT, pending_operation: null })
   })
 
-  it.each([{ product: PRODUCT }, { token: 'x' }, { product: '', token: 'x' }, { product: PRODUCT, token: '' }])(
-    'refuses %j',
-    async json => {
-      const { id } = await fleet.running()
-      expect(await fleet.send('PUT', `workers/${id}/license`, { json })).toMatchObject({ status: 400 })
-    },
-  )
+  it.each([{ token: 'x' }, { product: '', token: 'x' }, { product: PRODUCT, token: '' }])('refuses %j', async json => {
+    const { id } = await fleet.running()
+    expect(await fleet.send('PUT', `workers/${id}/license`, { json })).toMatchObject({ status: 400 })
+  })
 })
 
 describe('the license of a machine that LCM did not launch', () => {

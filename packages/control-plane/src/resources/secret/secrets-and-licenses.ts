@@ -1,11 +1,15 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import type { Instant } from '@lcm/domain/instant'
+import { holdsSeat } from '@lcm/domain/license/seat-decisions'
 import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { License } from '@lcm/domain/worker/worker-field-schemas'
 import type { Api, Request } from '../../api-context.ts'
 import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { changeWorker, type WorkerRequest } from '../worker/change-worker.ts'
+import { findPool } from '../license/assign-seats.ts'
+import { changeWorker, type WorkerChange, type WorkerRequest } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
 import { refuseTerminating } from '../worker/set-desired-status.ts'
 import type { SecretReads } from './secret-reads.ts'
@@ -80,6 +84,11 @@ export async function forgetSecrets(api: Api, resource: string): Promise<void> {
 const tokenOf = (workerId: string): SecretKey => ({ resource: `worker:${workerId}`, purpose: 'license_token' })
 const loginOf = (workerId: string): SecretKey => ({ resource: `worker:${workerId}`, purpose: 'cml_login' })
 
+export const poolTokenOf = (poolId: string): SecretKey => ({
+  resource: `license_pool:${poolId}`,
+  purpose: 'license_token',
+})
+
 /** Deletes the token after a registration, whatever its outcome. */
 export const forgetLicenseToken = (api: Api, workerId: string, ref: string | undefined): Promise<void> =>
   dropSecret(api, tokenOf(workerId), ref)
@@ -100,6 +109,7 @@ export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'p
   refuseTerminating(worker)
   refuseUnapproved(worker)
   refuseStale(worker, request.ifMatch)
+  if (token === undefined) return registerFromPool(api, request)
   const key = tokenOf(worker.id)
   const known = worker.secret_refs.license_token
   if ((await openSecret(api, key, known)) === token)
@@ -107,6 +117,32 @@ export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'p
       done => done.written,
     )
   return withSecret(api, key, token, ref => operateLicense(api, request, { operation: 'register', product, ref }))
+}
+
+/** The registration begins once the worker has a seat, which may be at once. */
+async function registerFromPool(api: Api, request: WorkerRequest<BodyOf<'putWorkerLicense'>>): Promise<Worker> {
+  const { product } = request.body
+  if ((await findPool(api, product)) === null)
+    throw new ProblemError('license_pool_missing', `there is no license pool ${product}; send a token`)
+  return changeWorker(api, request, (worker, now) => {
+    refuseTerminating(worker)
+    const { license } = worker
+    if (!holdsSeat(worker)) return pooledLicense(worker, { ...license, product, seat: 'wanted' }, request, now)
+    if (license.product !== product)
+      throw new ProblemError(
+        'illegal_transition',
+        `${worker.name} holds a seat of ${license.product}: deregister its license first`,
+      )
+    const isRunning = license.pending_operation === 'register' || license.status === 'REGISTERED'
+    if (license.seat !== 'leaving' && isRunning) return null
+    const again = { pending_operation: 'register', operation_started_at: null, last_error: null, seat: 'held' } as const
+    return pooledLicense(worker, { ...license, ...again }, request, now)
+  })
+}
+
+function pooledLicense(worker: Worker, license: License, { actor }: WorkerRequest, now: Instant): WorkerChange {
+  const entry = auditEntry(actor, 'license-register', now, { before: worker.license, after: license })
+  return { worker: { ...worker, license }, entries: [entry] }
 }
 
 export async function deregisterLicense(api: Api, request: WorkerRequest): Promise<Worker> {
@@ -141,7 +177,15 @@ async function operateLicense(api: Api, request: WorkerRequest, { operation, pro
     const isSameToken = ref === null || ref === replaced
     const isInProgress = worker.license.pending_operation === operation && worker.license.product === product
     if (isSameToken && isInProgress) return null
-    const operationFields = { product, pending_operation: operation, operation_started_at: null, last_error: null }
+    // A person decided about this license, so that a returned seat is not taken again.
+    const seat = holdsSeat(worker) ? ('leaving' as const) : ('none' as const)
+    const operationFields = {
+      product,
+      pending_operation: operation,
+      operation_started_at: null,
+      last_error: null,
+      seat,
+    }
     const license = { ...worker.license, ...operationFields }
     const changed = ref === null ? worker : withRef(worker, 'license_token', ref)
     const more = { before: worker.license, after: license }
@@ -178,7 +222,18 @@ export async function workerSecrets(
   const login = await openSecret(api, loginOf(id), secret_refs.cml_login)
   const { username = null, password = null } = login === null ? {} : JSON.parse(login)
   const mayLicense = actor.service === 'worker-controller'
-  const token = mayLicense ? await openSecret(api, tokenOf(id), secret_refs.license_token) : null
+  const token = mayLicense ? ((await pooledToken(api, worker)) ?? (await openOwnToken(api, worker))) : null
   await reads.record(actor, `worker:${id}`, { cml_login: login, license_token: token })
   return { license_token: token, cml_username: username, cml_password: password }
+}
+
+const openOwnToken = (api: Api, { id, secret_refs }: Worker): Promise<string | null> =>
+  openSecret(api, tokenOf(id), secret_refs.license_token)
+
+/** The token of a pool is only for a worker that has a seat there. */
+async function pooledToken(api: Api, worker: Worker): Promise<string | null> {
+  if (!holdsSeat(worker) || worker.license.seat === 'leaving') return null
+  const pool = await findPool(api, worker.license.product)
+  if (pool?.taken[worker.id] === undefined) return null
+  return openSecret(api, poolTokenOf(pool.id), pool.secret_refs.license_token)
 }

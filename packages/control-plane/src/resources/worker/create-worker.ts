@@ -6,6 +6,7 @@ import { type Worker, workerOfTemplate } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../../api-context.ts'
 import { newId } from '../ids.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
+import { assignSeats } from '../license/assign-seats.ts'
 import { withRef, withSecret } from '../secret/secrets-and-licenses.ts'
 import { findTemplate } from '../template/queries.ts'
 
@@ -47,10 +48,14 @@ function describedBy(body: BodyOf<'createWorker'>, worker: Worker, more: Partial
     license: {
       ...worker.license,
       product: license?.product ?? worker.license.product,
-      pending_operation: license?.token === undefined ? null : 'register',
+      ...(license === undefined ? {} : licenseUse(license)),
     },
   }
 }
+
+/** A worker with a token of its own needs no seat of a pool. */
+const licenseUse = ({ token }: NonNullable<BodyOf<'createWorker'>['license']>) =>
+  token === undefined ? ({ seat: 'wanted' } as const) : ({ seat: 'none', pending_operation: 'register' } as const)
 
 /** A second execution finds the worker of the first. */
 async function insertOnce(
@@ -64,7 +69,8 @@ async function insertOnce(
     ...worker.state_history.map(change => transitionEntry(change, actor.name)),
   ]
   const result = await api.workers.insert(worker, entries)
-  if (result.ok) return worker
+  if (result.ok)
+    return (await assignSeats(api, worker.license.product)) ? ((await api.workers.get(worker.id)) ?? worker) : worker
   const existing = once === null ? null : await api.workers.get(worker.id)
   if (existing === null) throw new ProblemError('store_unavailable', 'the new id was taken; try again')
   return existing

@@ -49,6 +49,30 @@ const ROWS: readonly MessageRow[] = [
       'run `lcm approve worker w-1`. ' +
       'Otherwise the instance is terminated after 2 h and the license is recorded as leaked',
   ],
+  [reason('license_seat_taken', { product: 'CML_Enterprise' }), 'a seat of the license pool CML_Enterprise was taken'],
+  [
+    reason('license_seat_recalled', { product: 'CML_Enterprise' }),
+    'another worker waits for a seat of the license pool CML_Enterprise; this one returns its seat when it stops',
+  ],
+  [
+    reason('no_license_seat', { product: 'CML_Enterprise', seats: 4, leaked: 0, stopped: null }),
+    'the license pool CML_Enterprise has no free seat: all 4 are in use. Add seats or stop a worker',
+  ],
+  [
+    reason('no_license_seat', { product: 'CML_Enterprise', seats: 4, leaked: 1, stopped: 'metal-3' }),
+    'the license pool CML_Enterprise has no free seat: all 4 are in use, 1 of them by license leaks. ' +
+      'Add seats, resolve the leaks or stop a worker. ' +
+      'metal-3 is stopped and keeps its seat: terminate it to free the seat',
+  ],
+  [
+    reason('license_smaller_than_machine', {
+      product: 'CML_Enterprise',
+      nodes: 20,
+      declared: 200,
+      instance_type: 'm8i.4xlarge',
+    }),
+    'CML_Enterprise includes 20 nodes; this machine could hold 200: choose m8i.4xlarge',
+  ],
   [
     reason('license_lost', { cause: GONE, license: 'never_checked' }),
     'EC2 confirms that i-1 is terminated; LCM never saw whether it held a license',

@@ -19,6 +19,23 @@ interface LicenseState {
   readonly authorization: string
 }
 
+/** A license pool without a free seat. */
+interface MissingSeat {
+  readonly product: string
+  readonly seats: number
+  readonly leaked: number
+  /** A stopped worker that holds one, if there is one. */
+  readonly stopped: string | null
+}
+
+interface SmallLicense {
+  readonly product: string
+  readonly nodes: number
+  readonly declared: number
+  /** The type to choose instead. */
+  readonly instance_type: string
+}
+
 /** Reasons about the licenses of workers. */
 export const LICENSE_REASONS = {
   cml_license_state: ({ registration, authorization }: { registration: string; authorization: string | null }) =>
@@ -58,6 +75,18 @@ export const LICENSE_REASONS = {
     `${NOT_LAUNCHED}, whose CML may hold a license that LCM can return once the machine is approved: ` +
     `run \`lcm approve worker ${worker_id}\`. ` +
     `Otherwise the instance is terminated after ${hours} h and the license is recorded as leaked`,
+
+  // Pools.
+  license_seat_taken: ({ product }: { product: string }) => `a seat of the license pool ${product} was taken`,
+  license_seat_recalled: ({ product }: { product: string }) =>
+    `another worker waits for a seat of the license pool ${product}; this one returns its seat when it stops`,
+  no_license_seat: ({ product, seats, leaked, stopped }: MissingSeat) =>
+    `the license pool ${product} has no free seat: all ${seats} are in use` +
+    (leaked === 0 ? '' : `, ${leaked} of them by license leaks`) +
+    `. Add seats${leaked === 0 ? '' : ', resolve the leaks'} or stop a worker` +
+    (stopped === null ? '' : `. ${stopped} is stopped and keeps its seat: terminate it to free the seat`),
+  license_smaller_than_machine: ({ product, nodes, declared, instance_type }: SmallLicense) =>
+    `${product} includes ${nodes} nodes; this machine could hold ${declared}: choose ${instance_type}`,
 
   // Leaks.
   license_lost: ({ cause, license }: { cause: NestedReason; license: LostLicense }) =>

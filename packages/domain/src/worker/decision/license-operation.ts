@@ -20,11 +20,14 @@ export const holdsLicense = ({ license }: Worker): boolean =>
 
 /** Whether its license is returned when it stops. Only where LCM can register it again afterwards. */
 export const releasesLicense = (worker: Worker, { licenseOnStop }: WorkerPolicy): boolean =>
-  licenseOnStop === 'release' && isTrusted(worker) && holdsLicense(worker) && canRegisterAgain(worker)
+  (licenseOnStop === 'release' || worker.license.seat === 'recalled') &&
+  isTrusted(worker) &&
+  holdsLicense(worker) &&
+  canRegisterAgain(worker)
 
 /** The license of an imported machine may have been registered by hand, and then LCM has no token for it. */
-const canRegisterAgain = ({ origin, secret_refs }: Worker): boolean =>
-  origin !== 'DISCOVERY' || secret_refs.license_token !== undefined
+const canRegisterAgain = ({ origin, secret_refs, license }: Worker): boolean =>
+  origin !== 'DISCOVERY' || secret_refs.license_token !== undefined || license.seat !== 'none'
 
 /** The next step of the requested operation, or null when there is none, or nothing has changed. */
 export function decideLicense(seen: Seen): Decision | null {
