@@ -149,7 +149,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'license',
     summary: 'Register or deregister the license of a worker',
-    load: async () => (await import('./worker/license-commands.ts')).defineLicense,
+    load: async () => (await import('./license/license-commands.ts')).defineLicense,
   },
   {
     name: 'set',

@@ -2,6 +2,7 @@ import { type Client, unlessMissing } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
+import { type FreeSeats, freeSeatsOf } from '@lcm/domain/license/license-pool'
 import { isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -19,6 +20,7 @@ export interface Demand {
 export interface Supply {
   readonly workers: readonly Worker[]
   readonly templates: readonly WorkerTemplate[]
+  readonly licenses: FreeSeats
 }
 
 /** Above this, one list costs less than single reads. */
@@ -42,11 +44,12 @@ export async function readDemand(client: Client, signal: AbortSignal): Promise<D
  * sessions, so that every reservation in a ledger belongs to a session that was read or is over.
  */
 export async function readSupply(client: Client, signal: AbortSignal): Promise<Supply> {
-  const [workers, { items: templates }] = await Promise.all([
+  const [workers, { items: templates }, { items: pools }] = await Promise.all([
     allWorkers(client, signal),
     readList(page => client.call('listTemplates', { query: page, signal })),
+    readList(page => client.call('listLicensePools', { query: page, signal })),
   ])
-  return { workers, templates }
+  return { workers, templates, licenses: freeSeatsOf(pools) }
 }
 
 async function hostsOf(

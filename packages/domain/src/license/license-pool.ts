@@ -36,28 +36,28 @@ export const LicensePool = z
   .meta({ id: 'LicensePoolRecord', description: 'A license pool as it is stored.' })
 export type LicensePool = z.infer<typeof LicensePool>
 
-/** The seats of one product. */
+/** The seats of one product. Leaked seats are in use until their leak is resolved. */
 export interface SeatCount {
   readonly total: number
   readonly free: number
 }
 
-/** Seats by product. A product without a pool is not limited by LCM. */
-export type LicenseSeats = ReadonlyMap<string, SeatCount>
-
-export const NO_POOLS: LicenseSeats = new Map()
-
-type Counted = Pick<LicensePool, 'product' | 'seats' | 'taken'>
+type Counted = Pick<LicensePool, 'seats' | 'taken'>
 
 export const seatCount = ({ seats, taken }: Counted): SeatCount => ({
   total: seats,
   free: Math.max(0, seats - Object.keys(taken).length),
 })
 
-/** What the planner, admission and scale-up count: leaked seats are in use until their leak is resolved. */
-export const licenseSeatsOf = (pools: Iterable<Counted>): LicenseSeats =>
-  new Map([...pools].map(pool => [pool.product, seatCount(pool)]))
+/** Free seats by product. A product that is not in it has no pool, and LCM does not limit it. */
+export type FreeSeats = ReadonlyMap<string, number>
+
+export const NO_POOLS: FreeSeats = new Map()
+
+/** What the planner, admission and scale-up count. */
+export const freeSeatsOf = (pools: Iterable<{ readonly product: string; readonly free: number }>): FreeSeats =>
+  new Map([...pools].map(({ product, free }) => [product, free]))
 
 /** How many machines of a product may still be bought. */
-export const seatsFor = (product: string | null, licenses: LicenseSeats): number =>
-  product === null ? Number.POSITIVE_INFINITY : (licenses.get(product)?.free ?? Number.POSITIVE_INFINITY)
+export const freeSeatsFor = (product: string | null, licenses: FreeSeats): number =>
+  product === null ? Number.POSITIVE_INFINITY : (licenses.get(product) ?? Number.POSITIVE_INFINITY)

@@ -37,7 +37,7 @@ const withSeat = (worker: Worker, seat: Worker['license']['seat']): Worker => ({
   license: { ...worker.license, seat },
 })
 
-/** CML must not be told to register before a seat is taken again. */
+/** CML must not register before a seat is taken again. */
 function withoutSeat(worker: Worker): Worker {
   const { license, desired_status } = worker
   const isOver = license.seat === 'leaving' || desired_status === 'TERMINATED'

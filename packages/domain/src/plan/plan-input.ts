@@ -1,5 +1,6 @@
 import type { LeadDefinition, LeadSettings, Timings } from '../calendar/timings.ts'
 import type { SettingValues } from '../fleet/settings.ts'
+import type { FreeSeats } from '../license/license-pool.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 import type { Placed } from '../session/placement.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
@@ -51,7 +52,7 @@ export interface PlanInput {
   /** Ids of the sessions whose capacity is not promised. */
   readonly bestEffort: ReadonlySet<string>
   /** By product: the seats that no worker has. A product that is not in it has as many as are needed. */
-  readonly licenses?: ReadonlyMap<string, number>
+  readonly licenses?: FreeSeats
   /** Ids of workers with labs that are not LCM's, which are never terminated. */
   readonly foreignLabs?: ReadonlySet<string>
   readonly budgets?: readonly BudgetWindow[]

@@ -1,4 +1,5 @@
 import { toMs } from '../instant.ts'
+import { type FreeSeats, freeSeatsFor, NO_POOLS } from '../license/license-pool.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { type Worker, workerOfTemplate } from '../worker/worker.ts'
@@ -48,26 +49,43 @@ interface Bin {
   readonly waiting: Waiting[]
 }
 
-/** First fit: into a machine that is bought anyway, else into one more of the cheapest that can hold it. */
-export function packed(left: readonly Waiting[], offers: readonly Offer[]): { bins: Bin[]; unfit: Waiting[] } {
+interface Packing {
+  readonly bins: readonly Bin[]
+  readonly unfit: readonly Waiting[]
+  /** Sessions whose machine would have no license, with the cheapest template that fits. */
+  readonly unlicensed: readonly { readonly waiting: Waiting; readonly template: WorkerTemplate }[]
+}
+
+/**
+ * First fit: into a machine that is bought anyway, else into one more of the cheapest that can hold it. A machine is bought only
+ * with a free seat of its license pool.
+ */
+function packed(left: readonly Waiting[], offers: readonly Offer[], licenses: FreeSeats): Packing {
   const bins: Bin[] = []
   const unfit: Waiting[] = []
+  const unlicensed: { waiting: Waiting; template: WorkerTemplate }[] = []
   for (const waiting of left) {
-    const { demand } = waiting
-    const offer = cheapestFitting(demand, offers)
-    if (offer === null) {
-      unfit.push(waiting)
-      continue
+    const fitting = offers.filter(({ capacity }) => refusalOf(waiting.demand, capacity) === null)
+    const [cheapest] = fitting
+    const bin = fitting.map(offer => binOf(waiting.demand, offer, bins, licenses)).find(each => each !== null) ?? null
+    if (cheapest === undefined) unfit.push(waiting)
+    else if (bin === null) unlicensed.push({ waiting, template: cheapest.template })
+    else {
+      if (!bins.includes(bin)) bins.push(bin)
+      bin.capacity = filled(bin.capacity, waiting.demand, NEVER)
+      bin.waiting.push(waiting)
     }
-    let bin = bins.find(each => each.offer === offer && refusalOf(demand, each.capacity) === null)
-    if (bin === undefined) {
-      bin = { offer, capacity: offer.capacity, waiting: [] }
-      bins.push(bin)
-    }
-    bin.capacity = filled(bin.capacity, demand, NEVER)
-    bin.waiting.push(waiting)
   }
-  return { bins, unfit }
+  return { bins, unfit, unlicensed }
+}
+
+/** Null without a free seat. */
+function binOf(demand: Demand, offer: Offer, bins: readonly Bin[], licenses: FreeSeats): Bin | null {
+  const known = bins.find(each => each.offer === offer && refusalOf(demand, each.capacity) === null)
+  if (known !== undefined) return known
+  const product = offer.template.license_product
+  const used = bins.filter(each => each.offer.template.license_product === product).length
+  return used < freeSeatsFor(product, licenses) ? { offer, capacity: offer.capacity, waiting: [] } : null
 }
 
 /** Decides what to buy for the sessions that need a new machine, and the waiting reason of each. */
@@ -80,7 +98,7 @@ export function purchases(
   const holders = holdersOf(input)
   const tooLate = new Set(left.filter(each => isTooLate(each, input)))
   const inTime = left.filter(each => !tooLate.has(each))
-  const { bins, unfit } = packed(inTime, holders.offers)
+  const { bins, unfit, unlicensed } = packed(inTime, holders.offers, input.licenses ?? NO_POOLS)
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
   const limit =
@@ -101,6 +119,12 @@ export function purchases(
       const cause = whyNoneOf(holders.offers, each.demand)
       return wait(each, reason('waiting_for_capacity', { worker: host.worker.name, cause }), false)
     }),
+    ...unlicensed.map(({ waiting, template }) =>
+      noCapacity(
+        waiting,
+        reason('license_pool_exhausted', { template: template.name, product: template.license_product ?? '' }),
+      ),
+    ),
     ...bins.flatMap((bin, index) => {
       const template = bin.offer.template.name
       const scale_up = index < granted.length ? reason('scale_up_requested', { template }) : limit

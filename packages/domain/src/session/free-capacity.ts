@@ -2,7 +2,7 @@ import { PORT_POOL } from '../lab/ports.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import { approvalRequired, needsApproval } from '../worker/instance-trust.ts'
-import type { Worker } from '../worker/worker.ts'
+import { CONDITION, holds, type Worker } from '../worker/worker.ts'
 
 export interface FreeResources {
   readonly cpu_cores: number
@@ -37,14 +37,15 @@ export function freeCapacityOf(worker: Worker): FreeCapacity {
   }
 }
 
-/** The worker's capacity once it runs, serves and has its license. */
+/** The worker's capacity once it runs, serves and has its license. Without a seat of its license pool it gets none. */
 export function expectedCapacity(worker: Worker): FreeCapacity {
   const serving = { status: 'RUNNING', service_status: 'AVAILABLE', desired_status: 'RUNNING' } as const
   return { ...freeCapacityOf({ ...licensed(worker), ...serving }), isExpected: true }
 }
 
 function licensed(worker: Worker): Worker {
-  const status = worker.license.product === null ? worker.license.status : 'REGISTERED'
+  const isToRegister = worker.license.product !== null && !holds(worker.conditions, CONDITION.seatMissing)
+  const status = isToRegister ? 'REGISTERED' : worker.license.status
   return { ...worker, license: { ...worker.license, status } }
 }
 

@@ -1,6 +1,7 @@
 import type { Timings } from '../calendar/timings.ts'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { SettingValues } from '../fleet/settings.ts'
+import type { FreeSeats } from '../license/license-pool.ts'
 import type { Reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
@@ -17,6 +18,8 @@ export interface SchedulingInput {
     'schedule_ahead_minutes' | 'boot_lead_minutes' | 'scale_up_enabled' | 'max_workers_per_region'
   >
   readonly timings: Timings
+  /** Free license seats by product. A product that is not in it has as many as are needed. */
+  readonly licenses?: FreeSeats
   /** Where new workers are bought. */
   readonly region: string
   /** By session id: why a session that has a lab leaves its worker as soon as another has capacity. */

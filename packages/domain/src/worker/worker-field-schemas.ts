@@ -126,6 +126,13 @@ export const NO_LICENSE: License = {
   seat: 'none',
 }
 
+/** The license of a new worker: one of the pool of its product, where there is such a pool. */
+export const licenseOfProduct = (product: string | null): License => ({
+  ...NO_LICENSE,
+  product,
+  seat: product === null ? 'none' : 'wanted',
+})
+
 /** The license of a server that LCM did not set up and has not read yet. */
 export const UNSEEN_LICENSE: License = { ...NO_LICENSE, status: 'UNKNOWN' }
 

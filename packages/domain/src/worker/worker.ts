@@ -17,6 +17,7 @@ import {
   Labels,
   License,
   LicenseChanges,
+  licenseOfProduct,
   NEVER_PAUSED,
   NO_ACTIVITY,
   NO_LICENSE,
@@ -95,7 +96,6 @@ export const CONDITION = {
   stopBlocked: 'StopBlocked',
   /** EC2 refuses to terminate its machine until an operator acts. */
   terminateBlocked: 'TerminateBlocked',
-  /** Why it is FAILED. */
   failed: 'Failed',
   /** A failed worker's machine was stopped, so that it costs no more. */
   stoppedAfterFailure: 'InstanceStopped',
@@ -330,7 +330,6 @@ export const withChanges = (worker: Worker, changes: WorkerChanges): Worker => (
   license: { ...worker.license, ...changes.license },
 })
 
-/** A new worker. */
 export const blankWorker = (id: string, now: Instant): Worker => ({
   id,
   version: 1,
@@ -398,9 +397,5 @@ export const workerOfTemplate = (id: string, template: WorkerTemplate, now: Inst
   template_name: template.name,
   cost_per_hour_usd: template.cost_per_hour_usd,
   capacity: { declared: template.capacity, reserved: NOTHING_RESERVED },
-  license: {
-    ...NO_LICENSE,
-    product: template.license_product,
-    seat: template.license_product === null ? 'none' : 'wanted',
-  },
+  license: licenseOfProduct(template.license_product),
 })

@@ -227,7 +227,7 @@ it('refuses a worker of a disabled template before any change, unless the file e
 })
 
 it.each([
-  ['kind: Lamp\nname: x\n', 'kind: must be one of Template, Definition, Worker'],
+  ['kind: Lamp\nname: x\n', 'kind: must be one of LicensePool, Template, Definition, Worker'],
   ['kind: Worker\ntemplate_name: metal\n', 'name: required'],
   ['kind: Worker\nname: x\ntemplate_name: metal\ncolor: red\n', 'color: unknown field'],
   ['kind: Template\nname: x\ncapacity: { cpu_cores: 8 }\n', 'capacity.memory_gb: it is missing, a number'],

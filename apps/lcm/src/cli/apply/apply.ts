@@ -30,15 +30,18 @@ export function defineApply(apply: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-Each document has a kind (Template, Definition or Worker), a name and the fields of the API. Omitted fields keep their value, or get
-their default if the resource is new. All documents are checked before anything is changed. Other resources are not touched.
+Each document has a kind (LicensePool, Template, Definition or Worker), a name and the fields of the API. Omitted fields keep their
+value, or get their default if the resource is new. All documents are checked before anything is changed. Other resources are not touched.
 
   kind: Template                 kind: Definition               kind: Worker
   name: metal                    name: bgp-basics               name: metal-1
   instance_types: [m5zn.metal]   topology_file: bgp.yaml        template_name: metal
   …                              max_duration_minutes: 120      labels: { team: blue }
 
-A topology_file path is relative to the document that names it. Files used as topology_file are not read as documents.
+The name of a LicensePool is its product; it has seats, and a token_file with the Smart Licensing token.
+
+A path in topology_file or token_file is relative to the document that names it. Files used as topology_file are not read as
+documents.
 
 Changing an ACTIVE definition creates its next version. Of an existing worker, only tags, labels and protection can change; its
 region and template can't.

@@ -1,10 +1,12 @@
 import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { CreateDefinition } from '@lcm/contract/definition'
+import { CreateLicensePool } from '@lcm/contract/license/license-pool'
 import type { BodyOf } from '@lcm/contract/routes'
 import { CreateTemplate } from '@lcm/contract/template'
 import { CreateWorker } from '@lcm/contract/worker'
 import { judgeLabFile } from '@lcm/domain/lab/lab-file'
+import { PooledProduct } from '@lcm/domain/license/license-pool'
 import { isMissing } from '@lcm/domain/text/schema-issue-words'
 import { WorkerName } from '@lcm/domain/worker/worker'
 import { parse, parseAllDocuments, stringify } from 'yaml'
@@ -17,9 +19,13 @@ import { yamlTrouble } from '../files/yaml-limits.ts'
 export type Manifest =
   | Saying<'Template', 'createTemplate'>
   | Saying<'Definition', 'createDefinition'>
+  | Saying<'LicensePool', 'createLicensePool'>
   | Saying<'Worker', 'createWorker'>
 
-interface Saying<K extends string, R extends 'createTemplate' | 'createDefinition' | 'createWorker'> {
+interface Saying<
+  K extends string,
+  R extends 'createTemplate' | 'createDefinition' | 'createLicensePool' | 'createWorker',
+> {
   readonly kind: K
   readonly name: string
   readonly given: Partial<BodyOf<R>>
@@ -33,7 +39,10 @@ interface Saying<K extends string, R extends 'createTemplate' | 'createDefinitio
 const WORKER = CreateWorker.extend({ name: WorkerName.optional() })
 
 export type Kind = Manifest['kind']
-const KINDS: readonly Kind[] = ['Template', 'Definition', 'Worker']
+const KINDS: readonly Kind[] = ['LicensePool', 'Template', 'Definition', 'Worker']
+
+/** The name of a license pool is its product. Its token is in a file of its own, as secrets belong in no document. */
+const LICENSE_POOL = CreateLicensePool.omit({ product: true }).extend({ name: PooledProduct })
 
 /** Text of a document file, with its location for messages and relative paths. */
 export interface Source {
@@ -165,6 +174,8 @@ async function manifestsIn(value: unknown, place: string, folder: string): Promi
       return asManifest('Template', CreateTemplate, without(fields, OWNED), place)
     case 'Definition':
       return asDefinition(fields, place, folder)
+    case 'LicensePool':
+      return asLicensePool(fields, place, folder)
     case 'Worker':
       return typeof fields.name === 'string'
         ? asManifest('Worker', WORKER, fields, place)
@@ -208,6 +219,21 @@ async function asDefinition(document: Fields, place: string, folder: string): Pr
   return [...manifests, ...topologyErrors(topology).map(line => `${place}: topology: ${line}`)]
 }
 
+async function asLicensePool(document: Fields, place: string, folder: string): Promise<(Manifest | string)[]> {
+  const { token_file, token, ...fields } = document
+  if (token !== undefined) return [`${place}: token: put it into a file of its own, and name that as token_file`]
+  if (token_file === undefined)
+    return asManifest('LicensePool', LICENSE_POOL, fields, place).map(each =>
+      typeof each === 'string'
+        ? each
+        : { ...each, lacks: each.lacks.map(field => (field === 'token' ? 'token_file' : field)) },
+    )
+  const file = resolve(folder, String(token_file))
+  const read = await readTextFile(file).catch((error: NodeJS.ErrnoException) => error)
+  if (typeof read === 'string') return asManifest('LicensePool', LICENSE_POOL, { ...fields, token: read.trim() }, place)
+  return [`${place}: token_file: ${file} can't be read (${read.code}): paths are relative to this document`]
+}
+
 const ERRORS_MAX = 10
 
 function topologyErrors(topology: string): string[] {
@@ -224,7 +250,7 @@ function topologyErrors(topology: string): string[] {
 
 function asManifest(
   kind: Kind,
-  schema: typeof CreateTemplate | typeof CreateDefinition | typeof WORKER,
+  schema: typeof CreateTemplate | typeof CreateDefinition | typeof LICENSE_POOL | typeof WORKER,
   fields: Fields,
   place: string,
 ): (Manifest | string)[] {
@@ -240,4 +266,9 @@ function asManifest(
 }
 
 /** Schemas for existing resources, where fields may be omitted. */
-const PARTS = { Template: CreateTemplate.partial(), Definition: CreateDefinition, Worker: WORKER.partial() }
+const PARTS = {
+  LicensePool: LICENSE_POOL.partial(),
+  Template: CreateTemplate.partial(),
+  Definition: CreateDefinition,
+  Worker: WORKER.partial(),
+}

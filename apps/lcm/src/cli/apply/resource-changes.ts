@@ -44,6 +44,8 @@ export function stepFor(
       return templateStep(client, manifest, signal)
     case 'Definition':
       return definitionStep(client, manifest, signal)
+    case 'LicensePool':
+      return licensePoolStep(client, manifest, signal)
     case 'Worker': {
       const { template_name } = manifest.given
       const template = all.find(each => each.kind === 'Template' && each.name === template_name)
@@ -109,6 +111,22 @@ async function templateStep(client: Client, manifest: Of<'Template'>, signal: Ab
   const body = { ...specOf(current), ...fields, ...('user_data' in given ? { user_data } : {}) }
   return changing(manifest, current, changes, () =>
     client.call('putTemplate', { params: { name }, body, ifMatch: current.version, signal }),
+  )
+}
+
+async function licensePoolStep(client: Client, manifest: Of<'LicensePool'>, signal: AbortSignal): Promise<Step> {
+  const { name, given } = manifest
+  const current = await unlessMissing(client.call('getLicensePool', { params: { product: name }, signal }))
+  if (current === null) {
+    const { seats, token } = manifest.spec ?? refuseIncomplete(manifest)
+    return creating(manifest, () => client.call('createLicensePool', { body: { product: name, seats, token }, signal }))
+  }
+  const { seats = current.seats, token } = given
+  // A token can't be read back, so only the API can tell whether it changed.
+  const secret = token === undefined ? [] : [{ field: 'token', ...SECRET }]
+  const body = { seats, ...(token === undefined ? {} : { token }) }
+  return changing(manifest, current, [...changesOf(current, { seats }), ...secret], () =>
+    client.call('putLicensePool', { params: { product: name }, body, ifMatch: current.version, signal }),
   )
 }
 

@@ -4,6 +4,7 @@ import { withTimeout } from '../../doctor/timeout.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { connect } from '../connection.ts'
 import type { GlobalOptions } from '../global-options.ts'
+import { LICENSE_POOLS } from '../license/license-pool-kind.ts'
 import { NOTIFICATIONS, TARGETS } from '../notification/notification-kinds.ts'
 import { PEOPLE } from '../person/person-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
@@ -77,6 +78,7 @@ const LISTS: Readonly<Record<Noun, List>> = {
   lab: listing(LABS),
   save: listing(SAVES),
   service: listing(SERVICES),
+  'license-pool': listing(LICENSE_POOLS),
   leak: listing(LEAKS),
   person: listing(PEOPLE),
   token: listing(TOKENS),

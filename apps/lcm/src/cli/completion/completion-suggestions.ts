@@ -77,6 +77,7 @@ const NOUNS = [
   'lab',
   'save',
   'service',
+  'license-pool',
   'leak',
   'person',
   'token',
@@ -84,13 +85,14 @@ const NOUNS = [
   'notification',
 ] as const
 export type Noun = (typeof NOUNS)[number]
-const pluralOf = (noun: Noun): string => (noun === 'person' ? 'people' : `${noun}s`)
+const PLURALS: Partial<Record<Noun, string>> = { person: 'people', 'license-pool': 'licenses' }
+const pluralOf = (noun: Noun): string => PLURALS[noun] ?? `${noun}s`
 
 /** The noun of an argument: `get workers [id]` expects a worker, `book <definition>` a definition, `--template` a template. */
 function nounOf(name: string, command = ''): Noun | null {
   if (name === 'resume') return 'save'
   const singular = (word: string) => NOUNS.find(noun => word === noun || word === pluralOf(noun)) ?? null
-  return singular(name) ?? (name === 'id' || name === 'name' ? singular(command) : null)
+  return singular(name) ?? (name === 'id' || name === 'name' || name === 'product' ? singular(command) : null)
 }
 
 const SCRIPTS: Readonly<Record<ShellName, string>> = {

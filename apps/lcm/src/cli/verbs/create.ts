@@ -12,6 +12,7 @@ import { complaintsOf } from '../files/schema-errors.ts'
 import { readTextFile } from '../files/text-file.ts'
 import { livingWorkers } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { addCreateLicensePool } from '../license/license-pool-commands.ts'
 import { addCreateTarget } from '../notification/target-commands.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { addCreatePerson } from '../person/person-commands.ts'
@@ -63,6 +64,7 @@ export function defineCreate(create: Command, shell: Shell): void {
   addCreatePerson(create, shell)
   addCreateToken(create, shell)
   addCreateTarget(create, shell)
+  addCreateLicensePool(create, shell)
   create.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -103,7 +105,8 @@ Examples:
   lcm create person "Jane Doe" --role user --email jane@example.org --group bgp-101
   lcm create token --role operator --name ci --expires 90d
   lcm create token --role user --name laptop --person jane@example.org     replaces a lost token
-  lcm create target ops --type slack --url-file slack-url.txt --severity warning`
+  lcm create target ops --type slack --url-file slack-url.txt --severity warning
+  lcm create license-pool CML_Enterprise --seats 4 --token-file token.txt`
 
 async function createWorker(options: CreateWorkerOptions, invoked: Invocation): Promise<void> {
   const { client } = await invoked.connect()

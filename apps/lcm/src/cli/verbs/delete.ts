@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
+import { LICENSE_POOLS } from '../license/license-pool-kind.ts'
 import { NOTIFICATIONS, TARGETS } from '../notification/notification-kinds.ts'
 import { addOneStep, type OneStep } from '../one-step-command.ts'
 import { PEOPLE } from '../person/person-kind.ts'
@@ -86,6 +87,16 @@ const DELETIONS: readonly OneStep[] = [
     },
   },
   {
+    usage: 'license-pool <product>',
+    plural: 'license-pools',
+    summary: 'Delete a license pool that has no seat in use',
+    async run(client, wanted, signal) {
+      const { product } = await LICENSE_POOLS.find(client, wanted, signal)
+      await client.call('deleteLicensePool', { params: { product }, signal })
+      return `license pool ${product} deleted`
+    },
+  },
+  {
     usage: 'notification <id>',
     plural: 'notifications',
     summary: 'Delete a notification; one that is queued is not sent',
@@ -106,4 +117,5 @@ Examples:
   lcm delete person "Jane Doe"
   lcm delete token ci
   lcm delete target ops
+  lcm delete license-pool CML_Personal
   lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     remove it from its worker without confirmation`

@@ -7,6 +7,7 @@ import { describeDefinition } from '../definition/definition-description.ts'
 import { findDefinition, findLab, findSession, findWorker, workerLabel } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { describeLab } from '../lab/lab-description.ts'
+import { describeLicensePool, LICENSE_POOLS } from '../license/license-pool-kind.ts'
 import { SERVICES } from '../resource-kinds.ts'
 import { describeSave } from '../save/save-commands.ts'
 import { findSave, newestSave } from '../save/save-kind.ts'
@@ -83,6 +84,14 @@ const NOUNS: readonly Describable[] = [
     },
   },
   {
+    singular: 'license-pool',
+    summary: 'Show a license pool: its seats, who holds them and who waits',
+    async read(client, product, signal) {
+      const pool = await LICENSE_POOLS.find(client, product, signal)
+      return (nowMs, colors) => describeLicensePool(pool, nowMs, colors)
+    },
+  },
+  {
     singular: 'service',
     summary: 'Show a controller: replicas, leader and problems',
     async read(client, name, signal) {
@@ -114,4 +123,5 @@ Examples:
   lcm describe session ls-0n4k2m7a8q1cd     access and progress
   lcm describe lab "BGP basics"
   lcm describe save sv-0n4k2m7a8q1cd
+  lcm describe license-pool CML_Enterprise
   lcm describe service worker-controller`

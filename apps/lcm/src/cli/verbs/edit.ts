@@ -6,6 +6,7 @@ import { warningLines } from '../definition/definition-view.ts'
 import { type TopologyOptions, topologyGiven } from '../definition/topology-options.ts'
 import { findDefinition } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { addEditLicensePool } from '../license/license-pool-commands.ts'
 import { addEditTarget } from '../notification/target-commands.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { addEditPerson } from '../person/person-commands.ts'
@@ -31,12 +32,14 @@ export function defineEdit(group: Command, shell: Shell): void {
   addEditTemplate(group, shell)
   addEditPerson(group, shell)
   addEditTarget(group, shell)
+  addEditLicensePool(group, shell)
   const examples = [
     'lcm edit template metal --file metal.yaml           same as `lcm apply`',
     'lcm edit definition bgp-basics --file bgp.yaml      other fields keep their values',
     'lcm edit definition bgp-basics --max-minutes 120',
     'lcm edit person jane@example.org --role author --group bgp-101 bgp-102',
     'lcm edit target ops --severity critical',
+    'lcm edit license-pool CML_Enterprise --seats 6',
   ]
   group.addHelpText('afterAll', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
 }

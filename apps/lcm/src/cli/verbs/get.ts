@@ -7,6 +7,7 @@ import type { Shell } from '../command-dependencies.ts'
 import { defineGetSettings } from '../fleet/get-settings.ts'
 import { positionNow } from '../follow-events.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { LICENSE_POOLS } from '../license/license-pool-kind.ts'
 import { NOTIFICATIONS, TARGETS } from '../notification/notification-kinds.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { PEOPLE } from '../person/person-kind.ts'
@@ -66,6 +67,7 @@ export function defineGet(get: Command, shell: Shell): void {
     'Only saves of this session',
   )
   defineNoun(get, SERVICES, shell)
+  defineNoun(get, LICENSE_POOLS, shell)
   defineNoun(get, LEAKS, shell)
   defineNoun(get, PEOPLE, shell)
   defineNoun(get, QUOTAS, shell)
@@ -90,6 +92,7 @@ Examples:
   lcm get labs --all                 labs on workers, including DELETED ones
   lcm get saves --session ID         saved work that you can download or continue with
   lcm get services                   controllers with their leaders and health
+  lcm get licenses                   license pools with their seats
   lcm get leaks                      licenses that were not deregistered before their machines were terminated
   lcm get people                     who may use this LCM, with roles and groups
   lcm get quotas                     how much you may book, or everyone for operators and admins

@@ -26,7 +26,10 @@ async function setCredentials(idOrName: string, options: CredentialsOptions, inv
   const { client } = await invoked.connect()
   const worker = await findWorker(client, idOrName, shell.signal)
   const { username, passwordFile: file } = options
-  const password = (await readSecret('password', { file, worker }, invoked)).replace(/\r?\n$/, '')
+  const password = (await readSecret('password', { file, owner: `${worker.name} (${worker.id})` }, invoked)).replace(
+    /\r?\n$/,
+    '',
+  )
   if (password === '') throw new CliError(EXIT.usage, 'the password is empty', 'use --password-file or standard input')
   const { id, name } = worker
   await client.call('putWorkerCredentials', { params: { id }, body: { username, password }, signal: shell.signal })

@@ -51,7 +51,7 @@ export async function assignAllSeats(api: Api): Promise<void> {
 const pooledWorkers = (api: Api, product: string): Promise<Worker[]> =>
   listAll(api.workers, { where: { pooled: product } })
 
-/** The facts are read after the pool: whoever takes a seat meanwhile changes the pool, and this write is refused. */
+/** The facts are read after the pool: a replica that takes a seat meanwhile changes the pool, and this write is refused. */
 async function settleSeats(api: Api, poolId: string): Promise<void> {
   for (let race = 0; race < RACES_MAX; race++) {
     const pool = await api.licensePools.get(poolId)
@@ -90,7 +90,7 @@ async function takeSeat(api: Api, poolId: string, first: Worker, pooled: readonl
   return true
 }
 
-/** CML is told to register only in a later write than this one. */
+/** The registration at CML begins only in a later write than this one. */
 const confirmSeat = (api: Api, { id, version }: Worker, { product }: LicensePool): Promise<Worker> =>
   commitWorker(api, asSystem(id, version), (worker, now) => {
     const taken = withTakenSeat(worker)

@@ -107,7 +107,7 @@ describe('a license pool', () => {
 })
 
 describe('a worker whose template names the product', () => {
-  it('takes a seat when it is created, before CML is told to register', async () => {
+  it('takes a seat when it is created, before CML registers', async () => {
     await createPool(2)
     const worker = await fleet.create({ name: 'one' })
     expect(worker.license).toMatchObject({ seat: 'held', pending_operation: 'register', product: PRODUCT })

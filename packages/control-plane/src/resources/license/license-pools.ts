@@ -1,4 +1,4 @@
-import type { LicensePoolView } from '@lcm/contract/license-pool'
+import type { LicensePoolView } from '@lcm/contract/license/license-pool'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf, QueryOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'

@@ -96,6 +96,10 @@ const ROWS: readonly MessageRow[] = [
     reason('new_worker_too_late', { minutes: 20 }),
     'a new worker takes about 20 min to be ready, and the timeslot ends before that',
   ],
+  [
+    reason('license_pool_exhausted', { template: 'metal', product: 'CML_Enterprise' }),
+    'metal needs a license of CML_Enterprise, whose pool has no free seat: add seats or stop a worker',
+  ],
   [reason('scale_up_disabled'), 'scale-up is turned off (scale_up_enabled is false)'],
   [reason('region_worker_limit', { region: 'us-east-1', limit: 3 }), 'the limit of 3 workers in us-east-1 is reached'],
   [reason('no_capacity_for_sessions', { sessions: 1 }), 'no capacity for 1 session'],

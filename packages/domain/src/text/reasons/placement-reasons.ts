@@ -119,6 +119,8 @@ const PURCHASE_REASONS = {
   scale_up_requested: ({ template }: { template: string }) => `scale-up of ${template} requested`,
   new_worker_too_late: ({ minutes }: { minutes: number }) =>
     `a new worker takes about ${minutes} min to be ready, and the timeslot ends before that`,
+  license_pool_exhausted: ({ template, product }: { template: string; product: string }) =>
+    `${template} needs a license of ${product}, whose pool has no free seat: add seats or stop a worker`,
   scale_up_disabled: () => 'scale-up is turned off (scale_up_enabled is false)',
   region_worker_limit: ({ region, limit }: { region: string; limit: number }) =>
     `the limit of ${countText(limit, 'worker')} in ${region} is reached`,

@@ -1,8 +1,8 @@
 import { LicensePool, LicenseSeat, PooledProduct } from '@lcm/domain/license/license-pool'
 import { z } from 'zod'
-import { listOf, Page } from './common-schemas.ts'
-import { OPERATORS, type RouteSpec } from './route-spec.ts'
-import { LicenseToken } from './worker.ts'
+import { listOf, Page } from '../common-schemas.ts'
+import { OPERATORS, type RouteSpec } from '../route-spec.ts'
+import { LicenseToken } from '../worker.ts'
 
 const workerField = z.string().meta({ description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' })
 

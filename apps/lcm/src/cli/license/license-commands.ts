@@ -1,5 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
-import type { Worker } from '@lcm/domain/worker/worker'
+import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { License } from '@lcm/domain/worker/worker-field-schemas'
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
@@ -10,12 +10,14 @@ import { shellWord } from '../terminal/shell-word.ts'
 import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict } from '../wait-for-goal.ts'
 import { addSettleOptions, type SettleOptions, type Settling, settle } from '../waitable-command.ts'
-import { readSecret } from './read-secret.ts'
-import { WORKER_SETTLING, waitedWorker } from './worker-wait-goal.ts'
+import { readSecret } from '../worker/read-secret.ts'
+import { WORKER_SETTLING, waitedWorker } from '../worker/worker-wait-goal.ts'
+import { tokenIn } from './license-pool-commands.ts'
 
 interface RegisterOptions extends SettleOptions {
   readonly product?: string
   readonly tokenFile?: string
+  readonly fromPool?: boolean
 }
 
 export function defineLicense(license: Command, shell: Shell): void {
@@ -24,6 +26,7 @@ export function defineLicense(license: Command, shell: Shell): void {
     .description('Register the license of a worker with a Smart Licensing token')
     .option('--product <name>', 'License product, such as CML_Enterprise (default: from the worker or its template)')
     .option('--token-file <file>', 'File with the token (default: standard input, or a prompt)')
+    .option('--from-pool', 'Take a seat of the license pool of the product instead of a token')
     .action(async (idOrName: string, options: RegisterOptions, command: Command) =>
       registerWorker(idOrName, options, invocation(command, shell)),
     )
@@ -45,6 +48,7 @@ Examples:
   lcm license register metal-3 --wait                        prompts for the token
   lcm license register metal-3 --token-file token.txt --product CML_Enterprise
   pass show cml | lcm license register metal-3
+  lcm license register metal-3 --from-pool                   see \`lcm get licenses\`
   lcm license deregister metal-3 --wait`
 
 async function registerWorker(idOrName: string, options: RegisterOptions, invoked: Invocation): Promise<void> {
@@ -52,8 +56,12 @@ async function registerWorker(idOrName: string, options: RegisterOptions, invoke
   const { client } = await invoked.connect()
   const found = await findWorker(client, idOrName, signal)
   const product = options.product ?? (await productOf(client, found, signal))
-  const token = await readToken(options, found, invoked)
-  const worker = await client.call('putWorkerLicense', { params: { id: found.id }, body: { product, token }, signal })
+  const token = await tokenOf(options, found, invoked)
+  const worker = await client.call('putWorkerLicense', {
+    params: { id: found.id },
+    body: { product, ...token },
+    signal,
+  })
   return settleLicense({ client, worker, operation: 'register' }, options, invoked)
 }
 
@@ -65,12 +73,10 @@ async function productOf(client: Client, worker: Worker, signal: AbortSignal): P
   throw new CliError(EXIT.usage, message, 'set it with --product, such as CML_Enterprise')
 }
 
-async function readToken({ tokenFile }: RegisterOptions, worker: Worker, invoked: Invocation): Promise<string> {
-  const token = (await readSecret('token', { file: tokenFile, worker }, invoked)).trim()
-  const next = 'use --token-file or standard input'
-  if (token === '') throw new CliError(EXIT.usage, 'the token is empty', next)
-  if (/\s/.test(token)) throw new CliError(EXIT.usage, 'the token contains spaces or line breaks', next)
-  return token
+async function tokenOf({ tokenFile: file, fromPool = false }: RegisterOptions, worker: Worker, invoked: Invocation) {
+  if (fromPool) return {}
+  const owner = `${worker.name} (${worker.id})`
+  return { token: tokenIn(await readSecret('token', { file, owner }, invoked)) }
 }
 
 async function deregisterWorker(idOrName: string, options: SettleOptions, invoked: Invocation): Promise<void> {
@@ -94,6 +100,8 @@ function settleLicense({ client, worker, operation }: Asked, options: SettleOpti
 
 function messageOf({ id, name, status, license }: Worker, operation: Operation): string {
   const when = status === 'RUNNING' ? '' : ` when it is RUNNING; it is ${status} now`
+  if (operation === 'register' && license.seat === 'wanted')
+    return `${name} (${id}) waits for a free seat of the license pool ${license.product}: see \`lcm get licenses\``
   return operation === 'register'
     ? `${name} (${id}) will be registered for ${license.product}${when}`
     : `${name} (${id}) will be deregistered${when}`
@@ -115,6 +123,7 @@ function judgeLicense(worker: Worker, operation: Operation): Verdict {
         )
       : underWay
   }
+  if (operation === 'register' && license.seat === 'wanted') return underWay
   if (license.status === GOALS[operation]) return reached
   if (license.status === 'FAILED') return impossible(`could not ${operation} its license: ${errorOf(license)}`)
   return impossible(`did not ${operation} its license, which is ${license.status}: ${errorOf(license)}`)
@@ -122,7 +131,9 @@ function judgeLicense(worker: Worker, operation: Operation): Verdict {
 
 const errorOf = ({ last_error }: License): string => last_error ?? 'no reason is recorded'
 
-function progressText({ name, status, license }: Worker): string {
+function progressText({ name, status, license, conditions }: Worker): string {
+  const missing = conditions.find(({ type }) => type === CONDITION.seatMissing)
+  if (missing !== undefined) return `${name} has no license yet: ${missing.reason.message}`
   if (status !== 'RUNNING') return `${name} is ${status}: its license changes when it is RUNNING`
   return `the license of ${name} is ${license.status}${license.last_error === null ? '' : `: ${license.last_error}`}`
 }
