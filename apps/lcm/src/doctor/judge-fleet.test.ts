@@ -17,7 +17,7 @@ import {
 import { readLivingAndLost } from '../cli/worker/lost-workers.ts'
 import { type FleetFacts, judgeFleet, readFleet } from './judge-fleet.ts'
 
-const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [] }
+const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [], pools: [] }
 const since = toInstant(START_MS)
 const condition = (type: string, message: string) => ({
   type,
@@ -126,4 +126,37 @@ it('reads the fleet from the API', async () => {
   api.putLeak(aLeak())
   const { items } = await readLivingAndLost(client, signal)
   expect(judgeFleet(await readFleet(client, items, signal))).toHaveLength(4)
+})
+
+it('lists license pools without a free seat, with what to do', () => {
+  const at = since
+  const pool = {
+    id: 'lp-1',
+    version: 1,
+    created_at: at,
+    updated_at: at,
+    product: 'CML_Enterprise',
+    seats: 2,
+    taken: [],
+  }
+  const judged = (free: number, leaked: number, ...names: string[]) => {
+    const waiting = names.map(name => ({ worker_id: name, worker_name: name }))
+    return judgeFleet({ ...CALM, pools: [{ ...pool, free, leaked, waiting }] }).map(({ message, advice }) => [
+      message,
+      advice,
+    ])
+  }
+  expect(judged(1, 1)).toEqual([['no worker, session, definition or license needs attention', null]])
+  expect(judged(0, 0)).toEqual([
+    [
+      'the license pool CML_Enterprise has no free seat (2 seats in use): LCM buys no more machines of it',
+      'add seats with `lcm edit license-pool CML_Enterprise --seats N`, or stop a worker',
+    ],
+  ])
+  expect(judged(0, 1, 'metal-1')).toEqual([
+    [
+      'the license pool CML_Enterprise has no free seat (2 seats in use, 1 of them by leaks): metal-1 run 5 nodes at most',
+      'resolve the leaks (`lcm get leaks`), or add seats with `lcm edit license-pool CML_Enterprise --seats N`',
+    ],
+  ])
 })

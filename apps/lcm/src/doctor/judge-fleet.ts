@@ -1,9 +1,10 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
+import type { LicensePoolView } from '@lcm/contract/license/license-pool'
 import { type AffectedSessions, affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { namesText } from '@lcm/domain/text/format-amounts'
+import { countText, namesText } from '@lcm/domain/text/format-amounts'
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { DefinitionSummary } from '../cli/definition/definition-view.ts'
@@ -11,36 +12,45 @@ import { shellWord } from '../cli/terminal/shell-word.ts'
 import { isLost } from '../cli/worker/lost-workers.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 
-/** Workers, sessions, definitions and leaks to check. */
+/** Workers, sessions, definitions, leaks and license pools to check. */
 export interface FleetFacts {
   /** Includes lost workers. */
   readonly workers: readonly Worker[]
   readonly sessions: readonly LabletSession[]
   readonly definitions: readonly DefinitionSummary[]
   readonly leaks: readonly LicenseLeak[]
+  readonly pools: readonly LicensePoolView[]
 }
 
-/** Reads the fleet; leaks stay empty if the caller may not see them. */
+/** Reads the fleet; leaks and license pools stay empty if the caller may not see them. */
 export async function readFleet(client: Client, workers: readonly Worker[], signal: AbortSignal): Promise<FleetFacts> {
-  const [sessions, definitions, leaks] = await Promise.all([
+  const [sessions, definitions, leaks, pools] = await Promise.all([
     readList(query => client.call('listSessions', { query, signal })),
     readList(query => client.call('listDefinitions', { query, signal })),
-    readList(query => client.call('listLicenseLeaks', { query, signal })).catch((error: unknown) => {
-      if (isProblem(error, 'forbidden')) return { items: [] }
-      throw error
-    }),
+    ifAllowed(readList(query => client.call('listLicenseLeaks', { query, signal }))),
+    ifAllowed(readList(query => client.call('listLicensePools', { query, signal }))),
   ])
-  return { workers, sessions: sessions.items, definitions: definitions.items, leaks: leaks.items }
+  return { workers, sessions: sessions.items, definitions: definitions.items, leaks, pools }
+}
+
+async function ifAllowed<T>(list: Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> {
+  try {
+    return (await list).items
+  } catch (error) {
+    if (isProblem(error, 'forbidden')) return []
+    throw error
+  }
 }
 
 /** Resources that need attention: people who are affected first. FAILED workers are reported by the CML check. */
-export function judgeFleet({ workers, sessions, definitions, leaks }: FleetFacts): readonly Finding[] {
+export function judgeFleet({ workers, sessions, definitions, leaks, pools }: FleetFacts): readonly Finding[] {
   const found = [
     ...firstOf(affectedSessions(sessions).map(ofGroup), 'list them with `lcm get sessions`'),
     ...firstOf(workers.flatMap(ofWorker), 'list them with `lcm get workers`'),
     ...firstOf(sessions.flatMap(ofSession), 'list them with `lcm get sessions`'),
     ...firstOf(definitions.flatMap(ofDefinition), 'list them with `lcm get definitions`'),
     ...firstOf(leaks.flatMap(ofLeak), 'list them with `lcm get leaks`'),
+    ...firstOf(pools.flatMap(ofPool), 'list them with `lcm get licenses`'),
   ]
   return found.length > 0 ? found : [ok('fleet', 'no worker, session, definition or license needs attention')]
 }
@@ -123,4 +133,17 @@ function ofLeak({ id, worker_name, reason, hostname, udi, resolved_at }: License
   const which = hostname ?? udi
   const message = `the license of ${worker_name}${which === null ? '' : ` (${which})`} leaked: ${reason.message}`
   return attend(message, `remove the instance in Cisco Smart Software Manager, then run \`lcm resolve leak ${id}\``)
+}
+
+function ofPool({ product, seats, free, leaked, waiting }: LicensePoolView): Finding[] {
+  if (free > 0) return []
+  const names = waiting.map(({ worker_name }) => worker_name)
+  const who =
+    names.length === 0 ? 'LCM buys no more machines of it' : `${namesText(names, NAMED_MAX)} run 5 nodes at most`
+  const leaks = leaked === 0 ? '' : `, ${leaked} of them by leaks`
+  const advice = `add seats with \`lcm edit license-pool ${product} --seats N\``
+  return attend(
+    `the license pool ${product} has no free seat (${countText(seats, 'seat')} in use${leaks}): ${who}`,
+    leaked === 0 ? `${advice}, or stop a worker` : `resolve the leaks (\`lcm get leaks\`), or ${advice}`,
+  )
 }

@@ -1,4 +1,5 @@
 import { PORT_POOL } from '../lab/ports.ts'
+import { FREE_NODES, licensedNodes } from '../license/licensed-nodes.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import { approvalRequired, needsApproval } from '../worker/instance-trust.ts'
@@ -59,22 +60,11 @@ function closedBecause(worker: Worker): Reason | null {
   return worker.cordoned ? reason('worker_cordoned') : null
 }
 
-/** The nodes that run without a license, and those that each product includes. More nodes for Enterprise are sold separately. */
-const FREE_NODES = 5
-const LICENSED_NODES: Readonly<Record<string, number>> = {
-  CML_Personal: 20,
-  CML_Personal40: 40,
-  CML_Enterprise: 20,
-  CML_Education: 20,
-  CML_Internal: 20,
-  CML_NotForResale: 20,
-}
-
 /** How many nodes may run on the worker at once. */
 export function nodesMax(worker: Worker): number {
   const declared = worker.capacity.declared?.max_nodes ?? 0
   if (worker.license.status !== 'REGISTERED') return Math.min(declared, FREE_NODES)
-  return Math.min(declared, LICENSED_NODES[worker.license.product ?? ''] ?? declared)
+  return Math.min(declared, licensedNodes(worker.license.product) ?? declared)
 }
 
 /** How many nodes may run on the worker once it has its license. */

@@ -94,7 +94,6 @@ export const CONDITION = {
   blocked: 'LaunchBlocked',
   /** EC2 refuses to stop its machine until an operator acts: stop protection, or a missing permission. */
   stopBlocked: 'StopBlocked',
-  /** EC2 refuses to terminate its machine until an operator acts. */
   terminateBlocked: 'TerminateBlocked',
   failed: 'Failed',
   /** A failed worker's machine was stopped, so that it costs no more. */

@@ -35,6 +35,8 @@ export const PRODUCTS = {
   CML_NotForResale: { nodes: 20, is_enterprise: true },
   CML_Personal: { nodes: 20, is_enterprise: false },
   CML_Personal40: { nodes: 40, is_enterprise: false },
+  /** The product of the pool that a first start on the simulated cloud has; no CML sells it. */
+  CML_Simulated: { nodes: 200, is_enterprise: false },
 } as const
 export type Product = keyof typeof PRODUCTS
 export const isProduct = (text: string): text is Product => Object.hasOwn(PRODUCTS, text)

@@ -56,6 +56,19 @@ it('counts license leaks until they are resolved', async () => {
   expect(figure(await metrics(), 'fleet_license_leaks')).toBe(0)
 })
 
+it('counts the seats of license pools, and the workers that wait for one', async () => {
+  const pool = { product: 'CML_Enterprise', seats: 1, token: 'secret' }
+  await fleet.send('POST', 'license-pools', { json: pool })
+  const seats = (text: string, state: string) =>
+    figure(text, `fleet_license_seats{product="CML_Enterprise",state="${state}"}`)
+  expect(seats(await metrics(), 'free')).toBe(1)
+  await fleet.create({ license: { product: 'CML_Enterprise' } })
+  await fleet.create({ license: { product: 'CML_Enterprise' } })
+  const text = await metrics()
+  expect([seats(text, 'free'), seats(text, 'held'), seats(text, 'leaked')]).toEqual([0, 1, 0])
+  expect(figure(text, 'fleet_license_seats_missing{product="CML_Enterprise"}')).toBe(1)
+})
+
 it('reports an unreachable store, and still reports the process', async () => {
   const store = openSqliteStore(':memory:')
   const gone = async (): Promise<never> => {

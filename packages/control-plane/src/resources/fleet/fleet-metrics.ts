@@ -1,5 +1,7 @@
 import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import { toMs } from '@lcm/domain/instant'
+import { seatCount } from '@lcm/domain/license/license-pool'
+import { wantsSeat } from '@lcm/domain/license/seat-decisions'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { lostSession } from '@lcm/domain/session/session-health'
 import { diskPerHour } from '@lcm/domain/worker/cost'
@@ -63,6 +65,7 @@ async function fleetGauges(api: Api): Promise<string[]> {
       'unresolved leaks of licenses that were lost with their machine',
       leaks.filter(({ resolved_at }) => resolved_at === null).length,
     ),
+    ...(await licenseGauges(api)),
     gauge('lcm_notifications_queued', 'notifications that wait for delivery', await notifications('QUEUED')),
     gauge('lcm_notifications_dead', 'notifications that were given up', await notifications('DEAD')),
   ]
@@ -97,6 +100,24 @@ async function sessionGauges(api: Api): Promise<string[]> {
       'sessions that ended early or never had a lab, in the last hour',
       lost.filter(isRecent).length,
     ),
+  ]
+}
+
+/** Seats of each license pool. Leaked seats are in use, and free for no worker. */
+async function licenseGauges(api: Api): Promise<string[]> {
+  const seats: Record<string, number> = {}
+  const waiting: Record<string, number> = {}
+  for (const pool of await listAll(api.licensePools)) {
+    const leaked = Object.values(pool.taken).filter(({ leak_id }) => leak_id !== null).length
+    const { free } = seatCount(pool)
+    const states = { held: Object.keys(pool.taken).length - leaked, leaked, free }
+    for (const [state, count] of Object.entries(states)) seats[`product="${pool.product}",state="${state}"`] = count
+    const pooled = await listAll(api.workers, { where: { pooled: pool.product } })
+    waiting[`product="${pool.product}"`] = pooled.filter(wantsSeat).length
+  }
+  return [
+    labeled('fleet_license_seats', 'seats of license pools, by product and state', seats),
+    labeled('fleet_license_seats_missing', 'workers that wait for a license seat, by product', waiting),
   ]
 }
 
