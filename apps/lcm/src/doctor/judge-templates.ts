@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import { INSTANCE_TYPES, PRICES_AS_OF } from '@lcm/domain/fleet/instance-types'
-import { oversizedFor } from '@lcm/domain/license/licensed-nodes'
+import { oversizedFor } from '@lcm/domain/license/nodes-of-product'
 import { fitsNowhereBecause, type Holders, holdersOf } from '@lcm/domain/session/decide-scale-up'
 import { demandOf } from '@lcm/domain/session/placement'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -26,7 +26,7 @@ export async function readTemplates(client: Client, signal: AbortSignal): Promis
   return { templates: templates.items, workers: workers.items, definitions: definitions.items }
 }
 
-/** Definitions that neither a template nor a worker can run, and templates with a price far from the list price or a license that is too small. */
+/** Definitions that nothing can run, and templates with a price far from the list price or a license that is too small. */
 export function judgeTemplates({ templates, workers, definitions }: TemplateFacts, nowMs: number): readonly Finding[] {
   const holders = holdersOf({ templates, workers, nowMs })
   const found = [

@@ -1,5 +1,6 @@
 import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
+import { timingsOf } from '../calendar/timings.ts'
 import { SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
@@ -29,6 +30,7 @@ function bought(templates: (typeof POOLED)[], free: number | null) {
     templates,
     settings: SETTING_DEFAULTS,
     ...(free === null ? {} : { licenses: new Map([['CML_Enterprise', free]]) }),
+    timings: timingsOf([]),
     region: 'us-east-1',
     leaving: new Map(),
     nowMs: NOW,

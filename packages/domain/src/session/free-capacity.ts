@@ -1,5 +1,5 @@
 import { PORT_POOL } from '../lab/ports.ts'
-import { FREE_NODES, licensedNodes } from '../license/licensed-nodes.ts'
+import { FREE_NODES, nodesOfProduct } from '../license/nodes-of-product.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import { approvalRequired, needsApproval } from '../worker/instance-trust.ts'
@@ -64,7 +64,7 @@ function closedBecause(worker: Worker): Reason | null {
 export function nodesMax(worker: Worker): number {
   const declared = worker.capacity.declared?.max_nodes ?? 0
   if (worker.license.status !== 'REGISTERED') return Math.min(declared, FREE_NODES)
-  return Math.min(declared, licensedNodes(worker.license.product) ?? declared)
+  return Math.min(declared, nodesOfProduct(worker.license.product) ?? declared)
 }
 
 /** How many nodes may run on the worker once it has its license. */

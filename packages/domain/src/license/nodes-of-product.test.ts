@@ -1,7 +1,7 @@
 import { aTemplate } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { reason } from '../reason.ts'
-import { licensedNodes, oversizedFor } from './licensed-nodes.ts'
+import { nodesOfProduct, oversizedFor } from './nodes-of-product.ts'
 
 const capacity = { cpu_cores: 48, memory_gb: 184, storage_gb: 150, max_nodes: 200 }
 const METAL = aTemplate({ instance_types: ['m5zn.metal'], capacity, cost_per_hour_usd: 3.9641 })
@@ -12,8 +12,8 @@ const NESTED = aTemplate({
 })
 
 it('knows the nodes of each product', () => {
-  expect([licensedNodes('CML_Enterprise'), licensedNodes('CML_Personal40')]).toEqual([20, 40])
-  expect([licensedNodes('CML_Other'), licensedNodes(null)]).toEqual([null, null])
+  expect([nodesOfProduct('CML_Enterprise'), nodesOfProduct('CML_Personal40')]).toEqual([20, 40])
+  expect([nodesOfProduct('CML_Other'), nodesOfProduct(null)]).toEqual([null, null])
 })
 
 it('names a smaller machine where a license includes fewer nodes than the machine holds', () => {

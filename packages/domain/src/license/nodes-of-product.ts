@@ -16,7 +16,7 @@ const LICENSED_NODES: Readonly<Record<string, number>> = {
 }
 
 /** Null for a product that LCM does not know. */
-export const licensedNodes = (product: string | null): number | null => LICENSED_NODES[product ?? ''] ?? null
+export const nodesOfProduct = (product: string | null): number | null => LICENSED_NODES[product ?? ''] ?? null
 
 /** The smallest type that a shipped template names; it holds more nodes than most licenses include. */
 const SMALL_TYPE = 'm8i.4xlarge'
@@ -28,7 +28,7 @@ export function oversizedFor({
   instance_types,
   cost_per_hour_usd,
 }: Sized): Reason | null {
-  const nodes = licensedNodes(product)
+  const nodes = nodesOfProduct(product)
   const small = INSTANCE_TYPES.get(SMALL_TYPE)
   const isSmall = instance_types.includes(SMALL_TYPE) || cost_per_hour_usd <= (small?.cost_per_hour_usd ?? 0)
   if (product === null || nodes === null || isSmall || capacity.max_nodes <= nodes) return null
