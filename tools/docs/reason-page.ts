@@ -1,4 +1,5 @@
 import { ATTENTION_REASONS } from '@lcm/domain/text/reasons/attention-reasons'
+import { BUDGET_REASONS } from '@lcm/domain/text/reasons/budget-reasons'
 import { REASONS } from '@lcm/domain/text/reasons/catalog'
 import { FLEET_REASONS } from '@lcm/domain/text/reasons/fleet-reasons'
 import { LAB_REASONS } from '@lcm/domain/text/reasons/lab-reasons'
@@ -35,6 +36,7 @@ const SECTIONS: readonly (readonly [string, Readonly<Record<string, Render>>])[]
   ['The plan', PLAN_REASONS],
   ['Labs', LAB_REASONS],
   ['Fleet', FLEET_REASONS],
+  ['Budget', BUDGET_REASONS],
   ['Next step of a resource', NEXT_REASONS],
   ['Problems of services', PROBLEM_REASONS],
   ['Quotas', QUOTA_REASONS],

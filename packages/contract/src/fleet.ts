@@ -1,3 +1,4 @@
+import { FleetWarning } from '@lcm/domain/fleet/fleet-warning'
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { Instant } from '@lcm/domain/instant'
 import { Reason } from '@lcm/domain/reason'
@@ -137,6 +138,31 @@ export const FleetPlan = z
   })
   .meta({ id: 'FleetPlan', description: 'What the controllers would do now.' })
 
+const Budget = z
+  .object({
+    period: z.enum(['day', 'month']).meta({ description: 'The period, in UTC.', example: 'day' }),
+    from: Instant.meta({ description: 'When it began.' }),
+    until: Instant.meta({ description: 'When it ends.' }),
+    limit_usd: z.number().meta({ description: 'The budget in USD.', example: 100 }),
+    spent_usd: spentField,
+    committed_usd: z.number().meta({
+      description: 'What running machines cost until their known use ends, and disks until the period ends, in USD.',
+      example: 12.4,
+    }),
+    left_usd: z
+      .number()
+      .meta({ description: 'The rest of the budget in USD; negative if it is exceeded.', example: 69.4 }),
+  })
+  .meta({ id: 'Budget', description: 'A budget and how much of it is used.' })
+
+export const FleetWarnings = z
+  .object({
+    at: Instant.meta({ description: 'When it was computed.' }),
+    budgets: z.array(Budget).meta({ description: 'The budgets that are set.' }),
+    items: z.array(FleetWarning).meta({ description: 'The warnings.' }),
+  })
+  .meta({ id: 'FleetWarnings', description: 'Budgets, and warnings about the whole fleet.' })
+
 export const OrphanTermination = z
   .strictObject({
     ec2_instance_id: InstanceId.meta({ description: 'The EC2 instance id.' }),
@@ -241,6 +267,18 @@ export const FLEET_ROUTES = {
     access: EVERYONE,
     status: 200,
     answer: FleetPlan,
+    problems: [],
+  },
+  getFleetWarnings: {
+    method: 'GET',
+    path: '/fleet/warnings',
+    summary: 'Get warnings about the fleet',
+    description:
+      'Returns the budgets with what is spent and left, and warnings: budgets that are nearly used, and limits that are too low ' +
+      'for what is booked in the next 14 days.',
+    access: OPERATORS,
+    status: 200,
+    answer: FleetWarnings,
     problems: [],
   },
   listLicenseLeaks: {

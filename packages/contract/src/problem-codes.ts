@@ -61,6 +61,13 @@ export const PROBLEMS = {
     title: 'Already exists',
     help: 'Another resource has this name, machine or reservation. Choose another one.',
   },
+  budget_exceeded: {
+    status: 409,
+    title: 'The budget does not allow it',
+    help:
+      'Nothing more is bought or woken automatically until the period of the budget ends. Raise the budget in `detail` with ' +
+      '`lcm set setting`, or start a worker yourself.',
+  },
   certificate_mismatch: {
     status: 409,
     title: 'CML showed another certificate',

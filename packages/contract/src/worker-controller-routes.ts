@@ -241,6 +241,6 @@ export const WORKER_CONTROLLER_ROUTES = {
     status: 200,
     answer: WorkerView,
     fenced: true,
-    problems: ['not_found', 'worker_held', 'worker_terminating'],
+    problems: ['not_found', 'worker_held', 'worker_terminating', 'budget_exceeded'],
   },
 } as const satisfies Record<string, RouteSpec>

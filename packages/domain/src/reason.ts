@@ -56,14 +56,14 @@ export const textReason = (text: string): Reason => reason('text', { text: cut(t
 export const sameReason = (a: Reason | null, b: Reason | null): boolean =>
   a === b || (a !== null && b !== null && a.code === b.code && JSON.stringify(a.params) === JSON.stringify(b.params))
 
-const isSeconds = (name: string): boolean => name === 'seconds' || name.endsWith('_seconds')
+const isAmount = (name: string): boolean => name === 'seconds' || name.endsWith('_seconds') || name.endsWith('_usd')
 
-/** Code and params without durations, which change from one reconcile to the next. */
-export const withoutSeconds = ({ code, params }: Reason): object => ({
+/** Code and params without durations and sums of money, which change from one reconcile to the next. */
+export const withoutAmounts = ({ code, params }: Reason): object => ({
   code,
   params: Object.fromEntries(
     Object.entries(params).flatMap(([name, value]) =>
-      isSeconds(name) ? [] : [[name, isReason(value) ? withoutSeconds(value) : value]],
+      isAmount(name) ? [] : [[name, isReason(value) ? withoutAmounts(value) : value]],
     ),
   ),
 })

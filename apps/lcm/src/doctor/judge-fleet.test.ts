@@ -17,7 +17,7 @@ import {
 import { readLivingAndLost } from '../cli/worker/lost-workers.ts'
 import { type FleetFacts, judgeFleet, readFleet } from './judge-fleet.ts'
 
-const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [], pools: [] }
+const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [], pools: [], warnings: [] }
 const since = toInstant(START_MS)
 const condition = (type: string, message: string) => ({
   type,
@@ -158,5 +158,20 @@ it('lists license pools without a free seat, with what to do', () => {
       'the license pool CML_Enterprise has no free seat (2 seats in use, 1 of them by leaks): metal-1 run 5 nodes at most',
       'resolve the leaks (`lcm get leaks`), or add seats with `lcm edit license-pool CML_Enterprise --seats N`',
     ],
+  ])
+})
+
+it('reports warnings about the whole fleet, with what to do', () => {
+  const used = { period: 'day', date: '2026-01-02', limit: 100, spent_usd: 90, committed_usd: 0 } as const
+  const fix = reason('fix_budget', { period: 'day' })
+  const warning = {
+    id: 'budget:day',
+    kind: 'budget',
+    is_critical: false,
+    reason: reason('budget_short', used),
+    fix,
+  } as const
+  expect(judgeFleet({ ...CALM, warnings: [warning] })).toMatchObject([
+    { severity: 'warning', message: expect.stringMatching(/^most of the budget of \$100.00/), advice: fix.message },
   ])
 })

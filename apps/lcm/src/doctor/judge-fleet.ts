@@ -2,6 +2,7 @@ import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { LicensePoolView } from '@lcm/contract/license/license-pool'
 import { type AffectedSessions, affectedSessions } from '@lcm/domain/fleet/affected-sessions'
+import type { FleetWarning } from '@lcm/domain/fleet/fleet-warning'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { countText, namesText } from '@lcm/domain/text/format-amounts'
@@ -20,17 +21,19 @@ export interface FleetFacts {
   readonly definitions: readonly DefinitionSummary[]
   readonly leaks: readonly LicenseLeak[]
   readonly pools: readonly LicensePoolView[]
+  readonly warnings: readonly FleetWarning[]
 }
 
-/** Reads the fleet; leaks and license pools stay empty if the caller may not see them. */
+/** Reads the fleet; what the caller may not see stays empty. */
 export async function readFleet(client: Client, workers: readonly Worker[], signal: AbortSignal): Promise<FleetFacts> {
-  const [sessions, definitions, leaks, pools] = await Promise.all([
+  const [sessions, definitions, leaks, pools, warnings] = await Promise.all([
     readList(query => client.call('listSessions', { query, signal })),
     readList(query => client.call('listDefinitions', { query, signal })),
     ifAllowed(readList(query => client.call('listLicenseLeaks', { query, signal }))),
     ifAllowed(readList(query => client.call('listLicensePools', { query, signal }))),
+    ifAllowed(client.call('getFleetWarnings', { signal })),
   ])
-  return { workers, sessions: sessions.items, definitions: definitions.items, leaks, pools }
+  return { workers, sessions: sessions.items, definitions: definitions.items, leaks, pools, warnings }
 }
 
 async function ifAllowed<T>(list: Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> {
@@ -43,9 +46,10 @@ async function ifAllowed<T>(list: Promise<{ readonly items: readonly T[] }>): Pr
 }
 
 /** Resources that need attention: people who are affected first. FAILED workers are reported by the CML check. */
-export function judgeFleet({ workers, sessions, definitions, leaks, pools }: FleetFacts): readonly Finding[] {
+export function judgeFleet({ workers, sessions, definitions, leaks, pools, warnings }: FleetFacts): readonly Finding[] {
   const found = [
     ...firstOf(affectedSessions(sessions).map(ofGroup), 'list them with `lcm get sessions`'),
+    ...warnings.map(each => warning('fleet', each.reason.message, each.fix.message)),
     ...firstOf(workers.flatMap(ofWorker), 'list them with `lcm get workers`'),
     ...firstOf(sessions.flatMap(ofSession), 'list them with `lcm get sessions`'),
     ...firstOf(definitions.flatMap(ofDefinition), 'list them with `lcm get definitions`'),

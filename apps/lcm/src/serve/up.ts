@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
+import type { AnswerOf } from '@lcm/contract/routes'
 import { loginLinkOf } from '@lcm/control-plane/access/login-codes'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
 import { answerAdminRequest } from '@lcm/controllers/kit/admin-api'
@@ -159,7 +160,8 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   onClose(() => server.close(hurry))
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
   const loginUrl = `${server.url}${loginLinkOf(await plane.access.createLoginCode(ADMIN))}`
-  for (const line of welcome(server.url, loginUrl, opened)) io.out(line)
+  const settings = await apiClient(plane.dispatch, { token: folder.adminToken }).call('getSettings', {})
+  for (const line of welcome(server.url, loginUrl, { ...opened, hasBudget: isBudgetSet(settings) })) io.out(line)
   hurry?.addEventListener('abort', () => controllers.map(({ abandon }) => abandon()))
   const work = controllers.map(({ work }) => work)
   const reports = controllers.flatMap(({ reports }) => reports)
@@ -289,9 +291,22 @@ function openControlPlane(
   })
 }
 
+const noBudget = (at: string): string[] => [
+  '',
+  '  No budget is set, so LCM may buy and start machines without a limit of money. Set one:',
+  `    npx lcm${at} set setting budget_usd_per_day 100`,
+]
+
 const TO_TRY_ON_A_SIMULATED_CLOUD = ['book two-routers --wait', 'chaos stop metal-1', 'why worker metal-1']
 
-function welcome(url: string, loginUrl: string, { options, folder, cloud }: Opened): string[] {
+const isBudgetSet = ({ settings }: AnswerOf<'getSettings'>): boolean =>
+  settings.budget_usd_per_day.value !== 'off' || settings.budget_usd_per_month.value !== 'off'
+
+function welcome(
+  url: string,
+  loginUrl: string,
+  { options, folder, cloud, hasBudget }: Opened & { readonly hasBudget: boolean },
+): string[] {
   const at = resolve(options.dataDir) === resolve(DEFAULT_DATA) ? '' : ` --data ${options.dataDir}`
   const where = options.cloud === 'sim' ? `a simulated cloud at ${cloud.endpoints.aws}` : 'AWS'
   return [
@@ -307,6 +322,7 @@ function welcome(url: string, loginUrl: string, { options, folder, cloud }: Open
     `    npx lcm${at} top`,
     `    npx lcm${at} create worker --template metal --name mine --wait`,
     ...(options.cloud === 'sim' ? TO_TRY_ON_A_SIMULATED_CLOUD.map(words => `    npx lcm${at} ${words}`) : []),
+    ...(options.cloud === 'sim' || hasBudget ? [] : noBudget(at)),
     '',
     '  Press Ctrl-C to stop. The next start continues with the same state.',
     '',

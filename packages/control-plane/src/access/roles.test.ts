@@ -46,6 +46,7 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   enableTemplate: 'ao',
   disableTemplate: 'ao',
   getFleetSummary: 'aotuwsl',
+  getFleetWarnings: 'ao',
   getFleetCost: 'aotuwsl',
   getCalendar: 'ao',
   getFleetUsage: 'ao',

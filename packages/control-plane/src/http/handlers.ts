@@ -28,6 +28,7 @@ import { recordSync, requestSync } from '../resources/definition/sync-definition
 import { labGraphs } from '../resources/definition/topology/lab-graph.ts'
 import { fleetCost } from '../resources/fleet/fleet-cost.ts'
 import { fleetSummary } from '../resources/fleet/fleet-summary.ts'
+import { fleetWarnings } from '../resources/fleet/fleet-warnings.ts'
 import { checkWorkerIdle } from '../resources/fleet/idle-check.ts'
 import { listLicenseLeaks, reportLicenseLeak, resolveLicenseLeak } from '../resources/fleet/license-leaks.ts'
 import { permitOrphanTermination } from '../resources/fleet/permit-orphan-termination.ts'
@@ -219,6 +220,7 @@ const fleetHandlers = (api: Api) =>
     deleteTemplate: empty(request => deleteTemplate(api, request)),
     enableTemplate: json(request => switchTemplate(api, request, true)),
     disableTemplate: json(request => switchTemplate(api, request, false)),
+    getFleetWarnings: json(() => fleetWarnings(api)),
     getFleetSummary: json(request => fleetSummary(api, request.query)),
     getFleetCost: json(request => fleetCost(api, request.query)),
     getFleetUsage: json(request => fleetUsage(api, request.query)),

@@ -3,7 +3,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-types'
 import { inParallel } from '../kit/in-parallel.ts'
 import type { Purchase, Purchases } from './purchases.ts'
-import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
+import { type CycleReport, MOVED_ON, type ReportParts, type Written } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'
 import { unassign } from './unassign-from-lost-workers.ts'
 import { isNewReason, reasonOf } from './waiting-reason.ts'
@@ -38,8 +38,13 @@ export async function performSteps(
     if (lost !== null) reasons.set(step.session.id, lost)
   })
   const held: string[] = []
-  for (const step of ofKind(steps, 'resume')) if (await isHeld(parts, cycle, step)) held.push(step.worker_id)
   const bought = new Map<string, Purchase>()
+  for (const step of ofKind(steps, 'resume')) {
+    const refused = await refusedResume(parts, cycle, step)
+    if (refused?.code === 'budget_exceeded')
+      for (const id of step.session_ids) bought.set(id, { kind: 'refused', because: refused.because })
+    else if (refused !== null) held.push(step.worker_id)
+  }
   for (const step of ofKind(steps, 'scale_up')) {
     const purchase = await parts.purchases.ask(cycle, step)
     for (const id of step.session_ids) bought.set(id, purchase)
@@ -104,21 +109,25 @@ async function expire(
   memory.wrote(written.answer)
 }
 
-async function isHeld(
+type Refused = Extract<Written<unknown>, { kind: 'refused' }>
+
+/** Null when the worker is started, or the outcome is unknown. */
+async function refusedResume(
   { client, counters, decisions }: PerformParts,
   cycle: CycleReport,
   { worker_id, session_ids, because }: StepOf<'resume'>,
-): Promise<boolean> {
+): Promise<Refused | null> {
   const body = { session_ids: session_ids.slice(0, SESSION_IDS_MAX), reason: because }
   const written = await cycle.write(
     call => client.call('resumeWorker', { ...call, params: { id: worker_id }, body }),
-    ['worker_held', 'worker_terminating', 'not_found'],
+    ['worker_held', 'worker_terminating', 'budget_exceeded', 'not_found'],
   )
-  if (written === null) return false
+  if (written === null) return null
   const outcome = written.kind === 'taken' ? '' : written.because.message
   decisions.note(`worker:${worker_id}`, cycle.epoch, cycle.note({ action: 'resume_for_session', because, outcome }))
-  if (written.kind === 'taken') counters.add('resumed')
-  return written.kind === 'refused'
+  if (written.kind === 'refused') return written
+  counters.add('resumed')
+  return null
 }
 
 /** Writes the waiting reason only when it changed. */

@@ -157,4 +157,22 @@ describe('a worker that a policy stopped', () => {
     await rig.runFor(MINUTE_MS)
     expect((await rig.worker()).desired_status).toBe('RUNNING')
   })
+
+  it('is not woken beyond the budget, but as soon as that is raised', async () => {
+    await rig.plane.set({ budget_usd_per_day: 1 })
+    await rig.putWorker(aSleeper())
+    rig.begin()
+    await rig.put(...sessions(2))
+    await rig.runFor(5 * MINUTE_MS)
+    expect((await rig.worker()).desired_status).toBe('STOPPED')
+    const { waiting_reason } = await rig.session('s-0')
+    expect(waiting_reason).toMatchObject({ code: 'scale_up_refused', params: { refusal: { code: 'budget_exceeded' } } })
+    expect(await bought()).toEqual([])
+    rig.plane.requests.length = 0
+    await rig.runFor(5 * MINUTE_MS)
+    expect(rig.plane.requestsOf('reportSession')).toEqual([])
+    await rig.plane.set({ budget_usd_per_day: 1000 })
+    await rig.runFor(MINUTE_MS)
+    expect((await rig.worker()).desired_status).toBe('RUNNING')
+  })
 })

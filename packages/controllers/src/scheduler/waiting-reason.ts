@@ -1,4 +1,4 @@
-import { type Reason, reason, withoutSeconds } from '@lcm/domain/reason'
+import { type Reason, reason, withoutAmounts } from '@lcm/domain/reason'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-types'
 import { movedAt } from '@lcm/domain/session/session-health'
 import { unschedulable } from '@lcm/domain/session/unschedulable-reason'
@@ -15,4 +15,4 @@ export function reasonOf(
 
 /** Remaining seconds change by themselves; to write each of them would be a write per cycle. */
 export const isNewReason = (known: Reason | null, because: Reason): boolean =>
-  known === null || JSON.stringify(withoutSeconds(known)) !== JSON.stringify(withoutSeconds(because))
+  known === null || JSON.stringify(withoutAmounts(known)) !== JSON.stringify(withoutAmounts(because))

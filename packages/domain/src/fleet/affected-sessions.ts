@@ -1,6 +1,6 @@
 import type { HealthStatus } from '../health.ts'
 import type { Instant } from '../instant.ts'
-import { Reason, type ReasonCode, reason, withoutSeconds } from '../reason.ts'
+import { Reason, type ReasonCode, reason, withoutAmounts } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 
 export interface AffectedSession {
@@ -63,7 +63,7 @@ function groupOf(key: string, cause: Reason, affected: readonly AffectedSession[
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const keyOf = ({ status, health }: LabletSession, cause: Reason): string =>
-  [health.status, status === 'PENDING' ? 'waiting' : 'placed', JSON.stringify(withoutSeconds(cause))].join(' ')
+  [health.status, status === 'PENDING' ? 'waiting' : 'placed', JSON.stringify(withoutAmounts(cause))].join(' ')
 
 /** What keeps the session from being used; null when nothing does. */
 function causeOf({ status, health, waiting_reason, desired_status }: LabletSession): Reason | null {
@@ -112,6 +112,8 @@ function fixOf({ code, params }: Reason, sessions: readonly AffectedSession[]): 
       return reason('fix_worker_limit', { unlicensed: sessions.some(({ session }) => lacksLicense(session)) })
     case 'scale_up_disabled':
       return reason('fix_scale_up_disabled')
+    case 'budget_exceeded':
+      return reason('fix_budget', { period: params.period === 'month' ? 'month' : 'day' })
     case 'new_worker_too_late':
       return reason('fix_late_worker')
     case 'no_template_enabled':

@@ -24,6 +24,13 @@ export const FleetScaling = z.object({
     z.string(),
     z.object({ key: z.string(), count: z.int(), worker_ids: z.array(z.string()), at: Instant }),
   ),
+  /** By worker id: what automatic purchases and wake-ups promised to spend, so that no two spend the same of a budget. */
+  commitments: z
+    .record(
+      z.string(),
+      z.object({ at: Instant, until: Instant, usd_per_hour: z.number(), disk_usd_per_hour: z.number() }),
+    )
+    .default({}),
   /** By instance id: machines without a worker, and when their termination was allowed. */
   orphan_terminations: z.record(z.string(), Instant).default({}),
   /** Automatic stops and purchases wait until every worker has been observed since then; null if they don't wait. */
@@ -41,6 +48,7 @@ export const newFleetScaling = (now: Instant): FleetScaling => ({
   recent_stops: [],
   stop_permits: {},
   purchases: {},
+  commitments: {},
   orphan_terminations: {},
   held_since: null,
   fence: {},

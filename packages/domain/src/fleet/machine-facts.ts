@@ -43,8 +43,10 @@ function machineOf(
 function diskOf({ launch, aws_region }: Worker, facts: RegionFacts): Disk | null {
   if (launch === null) return null
   const gb = launch.parameters.root_volume_gb
-  const usd_per_gb = facts[aws_region]?.disk_usd_per_gb_month ?? DISK_USD_PER_GB_MONTH
-  return { gb, usd_per_hour: diskUsdPerHour(gb, usd_per_gb) }
+  return { gb, usd_per_hour: diskUsdPerHour(gb, diskUsdPerGbMonth(aws_region, facts)) }
 }
+
+export const diskUsdPerGbMonth = (aws_region: string, facts: RegionFacts): number =>
+  facts[aws_region]?.disk_usd_per_gb_month ?? DISK_USD_PER_GB_MONTH
 
 export const diskUsdPerHour = (gb: number, usdPerGbMonth: number): number => (gb * usdPerGbMonth) / HOURS_PER_MONTH

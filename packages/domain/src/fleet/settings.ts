@@ -17,6 +17,7 @@ const days = z.int().min(1).max(3650)
 /** The word of a setting that can be turned off. */
 const OFF = 'off'
 const workers = z.int().min(0).max(10_000)
+const budget = z.union([z.number().min(0).max(100_000_000), z.literal(OFF)])
 
 /** The settings that operators can change at run time. */
 export const SettingValues = z.strictObject({
@@ -49,6 +50,16 @@ export const SettingValues = z.strictObject({
   }),
   max_workers_per_region: workers.meta({
     description: 'The maximum number of workers in a region for the scale-up policy.',
+  }),
+  budget_usd_per_day: budget.meta({
+    description:
+      'What machines and disks may cost in a day (UTC) before nothing more is bought or woken automatically.',
+    example: 100,
+  }),
+  budget_usd_per_month: budget.meta({
+    description:
+      'What machines and disks may cost in a month (UTC) before nothing more is bought or woken automatically.',
+    example: 2000,
   }),
   external_stop: z
     .enum(['restart', 'accept'])
@@ -130,6 +141,8 @@ export const SETTING_DEFAULTS: SettingValues = {
   scale_up_enabled: true,
   scale_up_cooldown_seconds: 300,
   max_workers_per_region: 10,
+  budget_usd_per_day: OFF,
+  budget_usd_per_month: OFF,
   external_stop: 'restart',
   orphan_action: 'report',
   license_on_terminate: 'boot',

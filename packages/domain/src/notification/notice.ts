@@ -1,4 +1,5 @@
 import { affectedSessions } from '../fleet/affected-sessions.ts'
+import type { FleetWarning } from '../fleet/fleet-warning.ts'
 import type { LicenseLeak } from '../fleet/license-leak.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
@@ -24,6 +25,7 @@ export type Subject =
     }
   | { readonly kind: 'worker'; readonly id: string; readonly name: string }
   | { readonly kind: 'license_leak'; readonly id: string; readonly worker_name: string }
+  | { readonly kind: 'fleet'; readonly id: string }
 
 export const subjectKey = ({ kind, id }: Subject): string => `${kind}:${id}`
 
@@ -95,6 +97,28 @@ export const observedLeak = (leak: LicenseLeak): Observed => ({
   isWell: { health: true, capacity: true },
   isOver: leak.resolved_at !== null,
 })
+
+/** A warning about the fleet; null for one that is over. */
+export function observedWarning(id: string, warning: FleetWarning | null, at: Instant): Observed {
+  const subject: Subject = { kind: 'fleet', id }
+  return {
+    subject,
+    notices: warning === null ? [] : [warningNotice(subject, warning, at)],
+    isWell: { health: warning === null, capacity: true },
+    isOver: false,
+  }
+}
+
+function warningNotice(subject: Subject, { kind, is_critical, reason: cause, fix }: FleetWarning, at: Instant): Notice {
+  const { code, params } = cause
+  const gravity = is_critical ? 2 : 1
+  const severity = is_critical ? 'critical' : 'warning'
+  return noticeOf(
+    subject,
+    { kind, severity, group: subject.id, gravity, at, cause, fix },
+    `${code} ${params.date ?? params.at}`,
+  )
+}
 
 type Given = Pick<Notice, 'kind' | 'severity' | 'group' | 'at'> & Partial<Notice>
 

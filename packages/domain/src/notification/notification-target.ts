@@ -13,6 +13,8 @@ export const NOTIFICATION_KINDS = [
   'worker_failed',
   'capacity_short',
   'license_leak',
+  'budget',
+  'capacity_ahead',
 ] as const
 export const NotificationKind = z
   .enum(NOTIFICATION_KINDS)

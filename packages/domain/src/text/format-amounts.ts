@@ -1,3 +1,5 @@
+import { toMs } from '../instant.ts'
+
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
@@ -29,6 +31,14 @@ export const unknownPricesText = (count: number): string | null =>
 
 /** A moment in a sentence, such as `2026-01-31 09:00 UTC`. What is no instant stays as it is. */
 export const momentText = (at: string): string => at.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*Z$/, '$1 $2 UTC')
+
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+
+/** A moment with its weekday, such as `Wed 2026-01-28 12:00 UTC`. What is no instant stays as it is. */
+export function weekdayText(at: string): string {
+  const day = WEEKDAYS[(Math.floor(toMs(at) / DAY_MS) + 4) % 7]
+  return day === undefined ? momentText(at) : `${day} ${momentText(at)}`
+}
 
 export const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 

@@ -1,11 +1,12 @@
 import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import type { FleetWarning } from '../fleet/fleet-warning.ts'
 import { LicenseLeak } from '../fleet/license-leak.ts'
 import { degraded, down } from '../health.ts'
 import { toMs } from '../instant.ts'
-import { type Notice, observedLeak, observedSession, observedWorker } from '../notification/notice.ts'
+import { type Notice, observedLeak, observedSession, observedWarning, observedWorker } from '../notification/notice.ts'
 import type { NotificationKind } from '../notification/notification-target.ts'
-import { reason, textReason } from '../reason.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 import { unschedulable } from '../session/unschedulable-reason.ts'
 import { emailText, slackBody } from './notification-formats.ts'
@@ -94,6 +95,25 @@ describe('a message', () => {
     const one = observedLeak(leak).notices
     const two = [...one, ...observedLeak({ ...leak, id: 'll-2', worker_name: 'metal-2' }).notices]
     expectMessage(`${textOf('license_leak', one)}\n\n${textOf('license_leak', two)}`, 'about licenses')
+  })
+
+  it('about warnings', () => {
+    const used = { period: 'day', date: '2026-01-02', limit: 100, spent_usd: 60, committed_usd: 30 } as const
+    const warn = (kind: FleetWarning['kind'], because: Reason, is_critical: boolean, isOver = false) => {
+      const fix = reason('fix_budget', { period: 'day' })
+      const warning: FleetWarning = { id: 'budget:day', kind, is_critical, reason: because, fix }
+      return textOf(kind, observedWarning('budget:day', warning, AT).notices, null, isOver)
+    }
+    const short = reason('budget_short', used)
+    const ahead = reason('workers_short_ahead', { at: AT, needed: 12, limit: 10, sessions: 8 })
+    const texts = [
+      warn('budget', short, false),
+      warn('budget', reason('budget_used_up', used), true),
+      warn('budget', short, false, true),
+      warn('capacity_ahead', ahead, true),
+      warn('capacity_ahead', ahead, true, true),
+    ]
+    expectMessage(texts.join('\n\n'), 'about warnings')
   })
 
   it('about what is over', () => {

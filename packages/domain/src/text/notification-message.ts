@@ -43,6 +43,7 @@ const isOfSession = (notice: Notice): notice is SessionNotice => notice.subject.
 function textOf(draft: Draft, sessions: readonly SessionNotice[], { nowMs }: Context): Text {
   if (draft.kind === 'worker_failed') return workersText(draft.notices)
   if (draft.kind === 'license_leak') return leaksText(draft.notices)
+  if (draft.kind === 'budget' || draft.kind === 'capacity_ahead') return warningsText(draft)
   const [first] = sessions
   if (first === undefined) return ['']
   if (draft.owner !== null && sessions.length === 1) return ownerText(first, nowMs)
@@ -112,6 +113,8 @@ function ownerText({ kind, subject, ownerCause: cause, hadLab }: SessionNotice, 
 }
 
 function resolvedText({ kind, owner, notices }: Draft, sessions: readonly SessionNotice[]): Text {
+  if (kind === 'budget') return ['The budget is no longer short']
+  if (kind === 'capacity_ahead') return ['The limits suffice for what is booked again']
   const [first] = sessions
   // It serves again, or was stopped.
   if (first === undefined)
@@ -180,8 +183,18 @@ function listOf(sessions: readonly SessionNotice[], nowMs: number): string[] {
   return others === 0 ? lines : [...lines, `and ${others} more`]
 }
 
-const nameOf = (subject: Subject): string =>
-  subject.kind === 'worker' ? subject.name : subject.kind === 'license_leak' ? subject.worker_name : subject.lab
+function nameOf(subject: Subject): string {
+  switch (subject.kind) {
+    case 'worker':
+      return subject.name
+    case 'license_leak':
+      return subject.worker_name
+    case 'session':
+      return subject.lab
+    case 'fleet':
+      return subject.id
+  }
+}
 
 const namesOf = (notices: readonly Notice[]): string =>
   notices.length === 1 && notices[0] !== undefined ? nameOf(notices[0].subject) : countText(notices.length, 'worker')
@@ -205,6 +218,13 @@ function leaksText(notices: readonly Notice[]): Text {
   const each = notices.map(({ subject, cause }) => causeOf(subject, cause))
   const advice = 'Remove it in Smart Software Manager, then run `lcm resolve leak ID`; `lcm get leaks` shows the ids.'
   return [title, ...(notices.length === 1 ? [reasonLine(first?.cause ?? null)] : shortened(each)), advice]
+}
+
+function warningsText({ kind, notices }: Draft): Text {
+  const isUsedUp = notices.some(({ gravity }) => gravity > 1)
+  const budget = isUsedUp ? 'A budget is used up' : 'Most of a budget is used'
+  const lines = notices.flatMap(({ cause, fix }) => [reasonLine(cause), fixLine(fix)])
+  return [kind === 'budget' ? budget : 'More is booked than the limits allow', ...lines]
 }
 
 const causeOf = (subject: Subject, cause: Reason | null): string =>
@@ -231,7 +251,8 @@ function linkOf(notices: readonly Notice[], { publicUrl }: Context): string | nu
   if (publicUrl === null || first === undefined) return null
   const { kind, id } = first.subject
   const page = kind === 'session' ? 'sessions' : kind === 'worker' ? 'workers' : 'overview'
-  const path = notices.length === 1 && kind !== 'license_leak' ? `${page}/${encodeURIComponent(id)}` : page
+  const path =
+    notices.length === 1 && (kind === 'session' || kind === 'worker') ? `${page}/${encodeURIComponent(id)}` : page
   return `${publicUrl.replace(/\/+$/, '')}/#/${path}`
 }
 

@@ -21,6 +21,8 @@ import { type Attention, type AttentionGroup, attentionOf, groupsOf } from './at
 import { readLeaks } from './read-license-leaks.ts'
 
 const READ_EVERY_MS = 10_000
+/** The API compares everything that is booked. */
+const WARNINGS_EVERY_MS = 60_000
 
 interface AttentionProps {
   readonly workers: readonly Worker[]
@@ -60,6 +62,14 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
   const every = { everyMs: READ_EVERY_MS }
   const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
   const leaks = useRead('leaks', readLeaks, every)
+  const warnings = useRead(
+    'warnings',
+    async (client, signal) =>
+      isAllowed(state.info.value, 'getFleetWarnings') ? client.call('getFleetWarnings', { signal }) : null,
+    {
+      everyMs: WARNINGS_EVERY_MS,
+    },
+  )
   const groups = affectedSessions(sessions)
   const items = attentionOf({
     workers,
@@ -69,6 +79,7 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
     labs: live.lab.all().values(),
     services: services.value?.items ?? null,
     leaks: leaks.value?.items ?? [],
+    warnings: warnings.value?.items ?? [],
     nowMs,
   })
   const count = items.length + groups.length
@@ -79,7 +90,7 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
         <h2 id="attention-title">Needs attention {count > 0 && <span class="number attention-count">{count}</span>}</h2>
         {count === 0 && isKnown && <NoIssues seesAll={canSeeAllSessions(state.info.value)} />}
         {count === 0 && !isKnown && services.error === null && leaks.error === null && <p class="muted">Loading…</p>}
-        <Unread reads={[services, leaks]} />
+        <Unread reads={[services, leaks, warnings]} />
       </header>
       {groups.length > 0 && <AffectedList groups={groups} />}
       {items.length > 0 && (
@@ -104,7 +115,7 @@ const NoIssues = ({ seesAll }: { seesAll: boolean }) => (
 function Unread({ reads }: { reads: readonly Read<unknown>[] }) {
   const error = reads.find(read => read.error !== null)?.error ?? null
   if (error === null) return null
-  return <p class="muted">Could not load controllers and licenses: {error}</p>
+  return <p class="muted">Could not load controllers, licenses and warnings: {error}</p>
 }
 
 const Group = ({ group, onResolved }: { group: AttentionGroup; onResolved: () => void }) => (

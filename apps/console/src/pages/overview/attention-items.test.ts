@@ -18,6 +18,7 @@ const QUIET: Watched = {
   labs: [],
   services: null,
   leaks: [],
+  warnings: [],
   nowMs: NOW_MS,
 }
 const found = (more: Partial<Watched>) =>
@@ -46,6 +47,19 @@ const condition = (type: string, message: string, status = true) => ({
   status,
   reason: textReason(message),
   since: THEN,
+})
+
+it('lists warnings about the fleet with what to do', () => {
+  const used = { period: 'day', date: '2026-01-02', limit: 100, spent_usd: 90, committed_usd: 0 } as const
+  const warning = { id: 'budget:day', kind: 'budget', fix: reason('fix_budget', { period: 'day' }) } as const
+  const warnings = [
+    { ...warning, is_critical: false, reason: reason('budget_short', used) },
+    { ...warning, id: 'workers:r', kind: 'capacity_ahead', is_critical: true, reason: reason('budget_used_up', used) },
+  ] as const
+  expect(found({ warnings })).toEqual([
+    ['alarm', 'Too little ahead', expect.stringMatching(/is used up.*; raise it with/)],
+    ['watch', 'Budget', expect.stringMatching(/^most of the budget of \$100.00/)],
+  ])
 })
 
 describe('workers that need attention', () => {

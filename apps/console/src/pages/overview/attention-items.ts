@@ -1,5 +1,6 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { AffectedSessions } from '@lcm/domain/fleet/affected-sessions'
+import type { FleetWarning } from '@lcm/domain/fleet/fleet-warning'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
@@ -49,6 +50,7 @@ export interface Watched {
   /** Null until loaded. */
   readonly services: readonly Service[] | null
   readonly leaks: readonly LicenseLeak[]
+  readonly warnings: readonly FleetWarning[]
   readonly nowMs: number
 }
 
@@ -62,6 +64,7 @@ export function attentionOf(watched: Watched): Attention[] {
     named.has(worker.name) && workerHealth(worker).status !== 'OK' && holding(worker, CONDITION.blocked) === undefined
   const found = [
     ...(watched.services ?? []).flatMap(ofService),
+    ...watched.warnings.map(ofWarning),
     ...each(watched.workers, worker => (isNamed(worker) ? null : ofWorker(worker, watched.nowMs))),
     ...watched.leaks.filter(leak => leak.resolved_at === null).map(ofLeak),
     ...each(watched.sessions, session => ofSession(session, watched.nowMs)),
@@ -184,6 +187,23 @@ const ofLeak = (leak: LicenseLeak): Attention => ({
   href: workerHash(leak.worker_id),
   all: { page: 'overview' },
   leak,
+})
+
+const WARNING_TEXTS: Readonly<Record<FleetWarning['kind'], string>> = {
+  budget: 'Budget',
+  capacity_ahead: 'Too little ahead',
+}
+
+const ofWarning = ({ id, kind, is_critical, reason, fix }: FleetWarning): Attention => ({
+  key: id,
+  urgency: is_critical ? 'alarm' : 'watch',
+  what: WARNING_TEXTS[kind],
+  name: 'Settings',
+  text: `${reason.message}; ${fix.message}`,
+  since: null,
+  href: pageHash('settings'),
+  all: { page: 'overview' },
+  leak: null,
 })
 
 /** Time for the teardown before a session counts as stuck. */

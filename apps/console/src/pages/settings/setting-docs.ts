@@ -1,6 +1,15 @@
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 
-export type Unit = 'of the workers' | 'seconds' | 'minutes' | 'days' | 'workers' | 'sessions' | 'saves' | 'core-hours'
+export type Unit =
+  | 'of the workers'
+  | 'USD'
+  | 'seconds'
+  | 'minutes'
+  | 'days'
+  | 'workers'
+  | 'sessions'
+  | 'saves'
+  | 'core-hours'
 
 interface SettingDoc {
   /** Display name. */
@@ -66,6 +75,16 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
     title: 'Maximum workers per region',
     text: 'Limit for automatic scale-up. It does not apply to workers that people create.',
     unit: 'workers',
+  },
+  budget_usd_per_day: {
+    title: 'Budget per day',
+    text: 'Cost of machines and disks in a UTC day from which nothing more is bought or woken automatically.',
+    unit: 'USD',
+  },
+  budget_usd_per_month: {
+    title: 'Budget per month',
+    text: 'Cost of machines and disks in a UTC month from which nothing more is bought or woken automatically.',
+    unit: 'USD',
   },
   external_stop: {
     title: 'External stop',
@@ -192,6 +211,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       'min_workers',
     ],
   },
+  { title: 'Budgets', names: ['budget_usd_per_day', 'budget_usd_per_month'] },
   {
     title: 'Machines and licenses',
     names: ['external_stop', 'orphan_action', 'auto_approve', 'license_on_stop', 'license_on_terminate'],

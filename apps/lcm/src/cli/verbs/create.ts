@@ -11,6 +11,7 @@ import { addCreateDefinition } from '../definition/create-definition.ts'
 import { complaintsOf } from '../files/schema-errors.ts'
 import { readTextFile } from '../files/text-file.ts'
 import { livingWorkers } from '../find-resource.ts'
+import { warnAboutBudget } from '../fleet/warn-about-budget.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { addCreateLicensePool } from '../license/license-pool-commands.ts'
 import { addCreateTarget } from '../notification/target-commands.ts'
@@ -116,6 +117,7 @@ async function createWorker(options: CreateWorkerOptions, invoked: Invocation): 
     signal: invoked.shell.signal,
   })
   const message = `${worker.name} (${worker.id}) created in ${worker.aws_region}; it will be ${worker.desired_status}`
+  await warnAboutBudget(client, invoked)
   return settle({ client, item: worker, settling: WORKER_SETTLING, message }, options, invoked)
 }
 

@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
+import { defineSetSetting } from '../fleet/set-setting.ts'
 import { defineSetQuota } from '../quota/set-quota.ts'
 import { defineSetCredentials } from '../worker/set-credentials.ts'
 
 export function defineSet(set: Command, shell: Shell): void {
   defineSetCredentials(set, shell)
   defineSetQuota(set, shell)
+  defineSetSetting(set, shell)
   set.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -18,4 +20,7 @@ Examples:
   pass show cml | lcm set credentials metal-3
   lcm set quota Jane --live 5 --future 20 --horizon 90d      more than her role allows
   lcm set quota Jane --core-hours unlimited
-  lcm set quota Jane --default                               the limits of her role again`
+  lcm set quota Jane --default                               the limits of her role again
+  lcm set setting budget_usd_per_day 100
+  lcm set setting budget_usd_per_day off
+  lcm set setting idle_timeout_seconds --default             the environment or the default again`

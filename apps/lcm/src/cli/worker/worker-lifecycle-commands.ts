@@ -2,6 +2,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findWorker } from '../find-resource.ts'
+import { warnAboutBudget } from '../fleet/warn-about-budget.ts'
 import type { Invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
 import { RETRY_NOTIFICATION } from '../notification/target-commands.ts'
@@ -100,6 +101,7 @@ async function act(verb: Verb, idOrName: string, options: ActOptions, invoked: I
   if (verb.name === 'terminate' && !options.yes) await confirmByName(terminationOf(found), invoked)
   const body = { reason: options.reason, ...(options.force ? { force: true } : {}) }
   const worker = await client.call(verb.route, { params: { id: found.id }, body, signal })
+  if (verb.name === 'start') await warnAboutBudget(client, invoked)
   return settle({ client, item: worker, settling: WORKER_SETTLING, message: messageOf(worker) }, options, invoked)
 }
 

@@ -69,6 +69,8 @@ const SETTINGS = z.object({
   SCALE_UP_ENABLED: setting('scale_up_enabled'),
   SCALE_UP_COOLDOWN_SECONDS: setting('scale_up_cooldown_seconds'),
   MAX_WORKERS_PER_REGION: setting('max_workers_per_region'),
+  BUDGET_USD_PER_DAY: setting('budget_usd_per_day'),
+  BUDGET_USD_PER_MONTH: setting('budget_usd_per_month'),
   EXTERNAL_STOP: setting('external_stop'),
   ORPHAN_ACTION: setting('orphan_action'),
   AUTO_APPROVE: setting('auto_approve'),

@@ -8,8 +8,8 @@ import { NOTIFICATION_KINDS, type NotificationKind } from '@lcm/domain/notificat
 import { reason, textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { systemClock } from '@lcm/runtime/clock'
-import { aControlPlane } from '@lcm/testkit/a-control-plane'
-import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
+import { aControlPlane, storedDefinition } from '@lcm/testkit/a-control-plane'
+import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, expect, it } from 'vitest'
 import { outboundFetch } from './outbound-fetch.ts'
@@ -111,6 +111,13 @@ const HAPPENINGS: Readonly<Record<NotificationKind, (plane: Plane) => Promise<un
       reason: textReason('lost'),
     })
   },
+  budget: plane => plane.set({ budget_usd_per_day: 0 }),
+  capacity_ahead: async plane => {
+    await plane.set({ scale_up_enabled: false })
+    await plane.put('definitions', storedDefinition(aDefinition()))
+    await plane.put('templates', aTemplate())
+    await session(plane, () => ({ status: 'PENDING' }))
+  },
 }
 
 const readyAt = (at: string) => ({ from: 'INSTANTIATING', to: 'READY', at, because: reason('lab_ready') }) as const
@@ -131,6 +138,8 @@ const TITLES: Readonly<Record<NotificationKind, RegExp>> = {
   capacity_short: /^Lab two-routers of Ann waits for capacity$/,
   worker_failed: /^Worker metal-1 is not available$/,
   license_leak: /^The license of metal-1 was not returned$/,
+  budget: /^A budget is used up$/,
+  capacity_ahead: /^More is booked than the limits allow$/,
 }
 
 it.each(NOTIFICATION_KINDS)('%s reaches a webhook, Slack and an inbox, once each', async kind => {

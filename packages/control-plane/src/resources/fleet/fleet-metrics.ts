@@ -1,4 +1,6 @@
+import type { AnswerOf } from '@lcm/contract/routes'
 import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
+import { WARNING_KINDS } from '@lcm/domain/fleet/fleet-warning'
 import { toMs } from '@lcm/domain/instant'
 import { seatCount } from '@lcm/domain/license/license-pool'
 import { wantsSeat } from '@lcm/domain/license/seat-decisions'
@@ -13,6 +15,7 @@ import { withDeadline } from '../../http/dispatch.ts'
 import { listAll } from '../list-documents.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { fleetSummary } from './fleet-summary.ts'
+import { fleetWarnings } from './fleet-warnings.ts'
 
 /** Shorter than the scrape timeout of Prometheus. */
 const STORE_MS_MAX = 5_000
@@ -40,6 +43,7 @@ const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 whe
 
 async function fleetGauges(api: Api): Promise<string[]> {
   const { workers, capacity, cost } = await fleetSummary(api, {})
+  const warnings = await fleetWarnings(api)
   const leaks = await listAll(api.leaks)
   const all = await listAllWorkers(api)
   const unavailable = all.filter(worker => workerHealth(worker).status === 'DOWN').length
@@ -58,6 +62,7 @@ async function fleetGauges(api: Api): Promise<string[]> {
     gauge('fleet_workers_unknown_price', 'workers whose machine has no known price', cost.unknown_prices),
     gauge('fleet_spent_week_usd', 'cost of the last 7 days, by cause', ['cause', cost.by_cause]),
     gauge('fleet_saved_week_usd', 'savings of the last 7 days by pausing', cost.saved_usd),
+    ...budgetGauges(warnings),
     gauge('saves', 'saved work of sessions', saves.count),
     gauge('saves_bytes', 'compressed size of all saves', saves.bytes),
     gauge(
@@ -68,6 +73,22 @@ async function fleetGauges(api: Api): Promise<string[]> {
     ...(await licenseGauges(api)),
     gauge('lcm_notifications_queued', 'notifications that wait for delivery', await notifications('QUEUED')),
     gauge('lcm_notifications_dead', 'notifications that were given up', await notifications('DEAD')),
+  ]
+}
+
+/** Budgets that are not set have no series. */
+function budgetGauges({ budgets, items }: AnswerOf<'getFleetWarnings'>): string[] {
+  const byPeriod = (usdOf: (budget: (typeof budgets)[number]) => number): Labeled =>
+    Object.fromEntries(budgets.map(budget => [budget.period, usdOf(budget)]))
+  const counts: Record<string, number> = Object.fromEntries(WARNING_KINDS.map(kind => [kind, 0]))
+  for (const { kind } of items) counts[kind] = (counts[kind] ?? 0) + 1
+  return [
+    gauge('fleet_budget_usd', 'budget of the current period', ['period', byPeriod(each => each.limit_usd)]),
+    gauge('fleet_budget_left_usd', 'what is left of the budget of the current period', [
+      'period',
+      byPeriod(each => each.left_usd),
+    ]),
+    gauge('fleet_warnings', 'warnings about budgets and about limits too low for what is booked', ['kind', counts]),
   ]
 }
 

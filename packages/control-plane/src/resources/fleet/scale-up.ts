@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import { ProblemError, refusedBy } from '@lcm/contract/problems'
+import { refusedBy } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import { diskUsdPerGbMonth, diskUsdPerHour } from '@lcm/domain/fleet/machine-facts'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
-import { type Reason, reason, withoutSeconds } from '@lcm/domain/reason'
+import { type Reason, reason } from '@lcm/domain/reason'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type Worker, workerOfTemplate } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
@@ -15,7 +17,9 @@ import { currentSettings } from '../settings/queries.ts'
 import { usableRegion, usableTemplate } from '../worker/create-worker.ts'
 import { findWorker, listAllWorkers } from '../worker/queries.ts'
 import { workerView } from '../worker/worker-view.ts'
-import { changeScaling, fleetScaling } from './change-fleet-scaling.ts'
+import { type Affordable, affordable } from './budget-windows.ts'
+import { changeScaling } from './change-fleet-scaling.ts'
+import { recordRefusal } from './record-refusal.ts'
 
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
 type Purchase = FleetScaling['purchases'][string]
@@ -44,18 +48,23 @@ export async function scaleUp(
       isNew = false
       if (current.purchases[place]?.key === body.key) return null
       const workers = await listAllWorkers(api, { aws_region: body.aws_region })
-      const refusal = refusalOf(body, { settings, workers, scaling: current, now })
+      const context = { settings, workers, scaling: current, now }
+      const granted = await affordable(api, context, { ...pricesOf(api, template, body.aws_region), ...body })
+      const refusal = refusalOf(body, granted, context)
       if (refusal !== null) throw refusedBy('scale_up_rejected', refusal)
-      const unlicensed = await reserveSeats(api, template.license_product, planned)
+      const offered = planned.slice(0, granted.count)
+      const unlicensed = await reserveSeats(api, template.license_product, offered)
       if (unlicensed !== null) throw refusedBy('scale_up_rejected', unlicensed)
       isNew = true
-      const purchase = { key: body.key, count: body.count, worker_ids: planned.map(({ id }) => id), at: now }
-      const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: purchase.worker_ids })]
-      const purchases = awaitedPurchases(body.aws_region, { settings, workers, scaling: current, now })
-      return { scaling: { ...current, purchases: { ...purchases, [place]: purchase } }, entries }
+      const { count } = granted
+      const purchase = { key: body.key, count, worker_ids: offered.map(({ id }) => id), at: now }
+      const entries = [scalingEntry('scale_up_accepted', now, { ...body, count, worker_ids: purchase.worker_ids })]
+      const purchases = { ...awaitedPurchases(body.aws_region, context), [place]: purchase }
+      const commitments = granted.commitments(purchase.worker_ids)
+      return { scaling: { ...current, purchases, commitments }, entries }
     },
     request,
-  ).catch(error => reject(api, body, error))
+  ).catch(error => recordRefusal(api, place, body, error))
   const purchase = scaling.purchases[place]
   const created = await createWorkers(api, request, template, purchase)
   const isPooled = await assignSeats(api, template.license_product)
@@ -66,6 +75,11 @@ export async function scaleUp(
     isNew,
   }
 }
+
+const pricesOf = (api: Api, { cost_per_hour_usd, root_volume_gb }: WorkerTemplate, region: string) => ({
+  usdPerHour: cost_per_hour_usd,
+  diskUsdPerHour: diskUsdPerHour(root_volume_gb, diskUsdPerGbMonth(region, api.config.regionFacts ?? {})),
+})
 
 /** Ids are derived from the key, so that a retry finds the same ones. */
 function idsOf(api: Api, { key, template_name, aws_region, count }: ScaleUpRequest['body']): string[] {
@@ -83,7 +97,7 @@ interface PurchaseContext {
   readonly now: Instant
 }
 
-function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): Reason | null {
+function refusalOf(body: ScaleUpRequest['body'], granted: Affordable, context: PurchaseContext): Reason | null {
   const { settings, workers, scaling } = context
   const last = scaling.purchases[placeOf(body)]
   if (!settings.scale_up_enabled) return reason('scale_up_disabled')
@@ -92,6 +106,7 @@ function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): Reas
   const limit = settings.max_workers_per_region
   if (present + body.count > limit)
     return reason('region_limit', { region: body.aws_region, workers: present, count: body.count, limit })
+  if (granted.count === 0) return granted.refusal
   if (last === undefined) return null
   const seconds = cooldownOf(last, context)
   if (seconds > 0) return reason('scale_up_cooldown', { template: body.template_name, last_at: last.at, seconds })
@@ -138,23 +153,10 @@ function presentIn(region: string, { workers, scaling, now }: PurchaseContext): 
 const isInProgress = (worker: Worker | undefined): boolean =>
   worker?.desired_status === 'RUNNING' && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
 
-async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {
-  if (error instanceof ProblemError && error.code === 'scale_up_rejected' && error.reason !== undefined) {
-    const because = error.reason
-    const now = toInstant(Math.max(api.clock.now(), toMs((await fleetScaling(api)).updated_at) + 1))
-    // The same refusal is recorded once an hour: sessions that wait for capacity retry every few seconds.
-    const what = `${placeOf(body)} ${JSON.stringify(withoutSeconds(because))} ${now.slice(0, 13)}`
-    const id = `fleet_scaling:fleet:rejected:${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
-    const entry = scalingEntry('scale_up_rejected', now, { ...body, because })
-    await api.store.journal.append([{ ...entry, id, subject: 'fleet_scaling:fleet' }])
-  }
-  throw error
-}
-
 async function createWorkers(
   api: Api,
   { actor, body, fence }: ScaleUpRequest,
-  template: Awaited<ReturnType<typeof usableTemplate>>,
+  template: WorkerTemplate,
   purchase: Purchase | undefined,
 ): Promise<Worker[]> {
   const made: Worker[] = []

@@ -3,6 +3,7 @@ import {
   type Observed,
   observedLeak,
   observedSession,
+  observedWarning,
   observedWorker,
   subjectKey,
 } from '@lcm/domain/notification/notice'
@@ -10,7 +11,10 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Change } from '@lcm/store/store'
 import type { Api } from '../../api-context.ts'
 import { RESOURCES } from '../../resources.ts'
+import { fleetWarnings } from '../fleet/fleet-warnings.ts'
 import { listAll } from '../list-documents.ts'
+
+const WARNINGS_MS = 60_000
 
 /** What notifications can be about, kept up to date by the feed. */
 export interface KnownSubjects {
@@ -19,6 +23,8 @@ export interface KnownSubjects {
   /** Reads one changed resource. */
   read(change: Change): Promise<void>
   readLeaks(): Promise<void>
+  /** Reads warnings about the fleet, once a minute at most: they count everything that is booked. */
+  readWarnings(): Promise<void>
   all(): Iterable<KnownSubject>
   /** Forgets what is over and was sent. */
   forgetOver(): void
@@ -27,6 +33,7 @@ export interface KnownSubjects {
 export function knownSubjects(api: Api): KnownSubjects {
   const subjects = new Map<string, KnownSubject>()
   const titleOf = titlesOf(api)
+  let warningsAtMs = Number.NEGATIVE_INFINITY
 
   function note(observed: Observed): void {
     const key = subjectKey(observed.subject)
@@ -60,6 +67,15 @@ export function knownSubjects(api: Api): KnownSubjects {
     async readLeaks() {
       for (const leak of await listAll(api.leaks))
         if (leak.resolved_at === null || subjects.has(`license_leak:${leak.id}`)) note(observedLeak(leak))
+    },
+    async readWarnings() {
+      if (api.clock.monotonic() - warningsAtMs < WARNINGS_MS) return
+      warningsAtMs = api.clock.monotonic()
+      const { at, items } = await fleetWarnings(api)
+      for (const warning of items) note(observedWarning(warning.id, warning, at))
+      const ids = new Set(items.map(({ id }) => id))
+      for (const { subject } of [...subjects.values()])
+        if (subject.kind === 'fleet' && !ids.has(subject.id)) note(observedWarning(subject.id, null, at))
     },
     all: () => subjects.values(),
     forgetOver() {

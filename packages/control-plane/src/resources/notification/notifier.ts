@@ -146,6 +146,7 @@ async function notifyAll(term: Term): Promise<boolean> {
   const { api, known } = term
   const targets = await listAll(api.notificationTargets)
   await known.readLeaks()
+  await known.readWarnings()
   for (const target of targets) {
     // Thousands of sessions are compared at once: requests come in between.
     await api.clock.sleep(0)

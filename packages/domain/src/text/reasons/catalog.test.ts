@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { reason } from '../../reason.ts'
 import { ATTENTION_REASONS } from './attention-reasons.ts'
+import { BUDGET_REASONS } from './budget-reasons.ts'
 import { REASONS } from './catalog.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
@@ -24,6 +25,7 @@ const PARTS = [
   PLACEMENT_REASONS,
   LAB_REASONS,
   FLEET_REASONS,
+  BUDGET_REASONS,
   PROBLEM_REASONS,
   QUOTA_REASONS,
   ATTENTION_REASONS,

@@ -1,4 +1,5 @@
 import { ATTENTION_REASONS } from './attention-reasons.ts'
+import { BUDGET_REASONS } from './budget-reasons.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
@@ -26,6 +27,7 @@ export const REASONS = {
   ...PLACEMENT_REASONS,
   ...LAB_REASONS,
   ...FLEET_REASONS,
+  ...BUDGET_REASONS,
   ...PROBLEM_REASONS,
   ...QUOTA_REASONS,
   ...ATTENTION_REASONS,

@@ -110,4 +110,9 @@ const SCALE_UP_REASONS = {
 }
 
 /** Reasons about fleet policies: idle detection, discovery, orphans, scale-up. */
-export const FLEET_REASONS = { ...DISCOVERY_REASONS, ...ORPHAN_REASONS, ...IDLE_REASONS, ...SCALE_UP_REASONS }
+export const FLEET_REASONS = {
+  ...DISCOVERY_REASONS,
+  ...ORPHAN_REASONS,
+  ...IDLE_REASONS,
+  ...SCALE_UP_REASONS,
+}

@@ -142,6 +142,26 @@ metal-1: its machine was terminated outside LCM
 metal-2: its machine was terminated outside LCM
 Remove it in Smart Software Manager, then run \`lcm resolve leak ID\`; \`lcm get leaks\` shows the ids.
 https://lcm.example.com/#/overview`,
+  'about warnings': `Most of a budget is used
+Reason: most of the budget of $100.00 for the day 2026-01-02 is used: $60.00 is spent and $30.00 is committed to running machines and disks
+→ raise it with \`lcm set setting budget_usd_per_day AMOUNT\`, or start a worker yourself with \`lcm start worker\`
+https://lcm.example.com/#/overview
+
+A budget is used up
+Reason: the budget of $100.00 for the day 2026-01-02 is used up: $60.00 is spent and $30.00 is committed to running machines and disks
+→ raise it with \`lcm set setting budget_usd_per_day AMOUNT\`, or start a worker yourself with \`lcm start worker\`
+https://lcm.example.com/#/overview
+
+The budget is no longer short
+https://lcm.example.com/#/overview
+
+More is booked than the limits allow
+Reason: Fri 2026-01-02 09:00 UTC needs 12 workers, and max_workers_per_region is 10: 8 booked sessions would wait for capacity
+→ raise it with \`lcm set setting budget_usd_per_day AMOUNT\`, or start a worker yourself with \`lcm start worker\`
+https://lcm.example.com/#/overview
+
+The limits suffice for what is booked again
+https://lcm.example.com/#/overview`,
   'about what is over': `Lab OSPF basics of Ann works again
 https://lcm.example.com/#/sessions/ls-0
 
