@@ -1,6 +1,5 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { spanOf } from '@lcm/domain/calendar/span'
-import { timingsOf } from '@lcm/domain/calendar/timings'
 import { type BudgetWindow, budgetWarning, hasBudget } from '@lcm/domain/fleet/budget'
 import { AHEAD_MS, capacityWarnings } from '@lcm/domain/fleet/capacity-ahead'
 import type { FleetWarning } from '@lcm/domain/fleet/fleet-warning'
@@ -11,6 +10,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api-context.ts'
 import { listAll } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
+import { currentTimings } from '../timing/queries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { budgetWindows } from './budget-windows.ts'
 import { fleetScaling } from './change-fleet-scaling.ts'
@@ -58,7 +58,7 @@ async function warningsAhead(
   const sessions = open.filter(({ timeslot }) => toMs(timeslot.start) < untilMs)
   const ids = [...new Set(sessions.map(({ definition }) => definition.id))]
   const found = await Promise.all(ids.map(id => api.definitions.get(id)))
-  const timings = timingsOf([])
+  const timings = await currentTimings(api)
   return capacityWarnings({
     sessions,
     definitions: new Map(found.flatMap(each => (each === null ? [] : [[each.id, each]]))),
