@@ -30,7 +30,7 @@ async function setSetting(
   if ((text === undefined) !== (options.default === true))
     throw new CliError(EXIT.usage, 'give a value or --default', 'see `lcm get settings` for the current values')
   const { client } = await connect()
-  const body = { [name]: text === undefined ? null : valueOf(name, text) } as BodyInput<'patchSettings'>
+  const body = { [name]: text === undefined ? null : settingValue(name, text) } as BodyInput<'patchSettings'>
   const { settings } = await client.call('patchSettings', { body, signal: shell.signal })
   const { value, source } = settings[name]
   if (!output.quiet) output.out(`${name} is ${value}${source === 'given' ? '' : ` (${source})`}`)
@@ -39,7 +39,7 @@ async function setSetting(
 const isSettingName = (name: string): name is SettingName => Object.hasOwn(SettingValues.shape, name)
 
 /** The value as the API takes it, which refuses what is not allowed. */
-function valueOf(name: SettingName, text: string): boolean | number | string {
+function settingValue(name: SettingName, text: string): boolean | number | string {
   const { type } = SettingValues.shape[name]
   if (type === 'boolean') return ON.get(text.toLowerCase()) ?? text
   const isNumber = type === 'number' || (type === 'union' && text !== wordOfSetting(name))

@@ -45,7 +45,7 @@ it('say from 80 % of a budget on how much is spent and left', async () => {
   ])
   await course.clock.advance(HOUR_MS)
   expect((await warnings()).items).toMatchObject([{ is_critical: true, reason: { code: 'budget_used_up' } }])
-  expect(await metrics()).toMatch(/fleet_budget_usd\{period="day"\} 20\n[^]*fleet_warnings\{kind="budget"\} 1\n/)
+  expect(await metrics()).toMatch(/fleet_budget_usd\{period="day"\} 20\n[\s\S]*fleet_warnings\{kind="budget"\} 1\n/)
   await course.clock.advance(24 * HOUR_MS)
   await set({ budget_usd_per_day: 'off' })
   expect((await warnings()).items).toEqual([])
