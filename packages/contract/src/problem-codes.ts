@@ -64,9 +64,7 @@ export const PROBLEMS = {
   budget_exceeded: {
     status: 409,
     title: 'The budget does not allow it',
-    help:
-      'Nothing more is bought or woken automatically until the period of the budget ends. Raise the budget in `detail` with ' +
-      '`lcm set setting`, or start a worker yourself.',
+    help: 'Raise the budget in `detail` with `lcm set setting`, wait for its next period, or start a worker yourself.',
   },
   certificate_mismatch: {
     status: 409,
@@ -182,9 +180,7 @@ export const PROBLEMS = {
   scale_up_rejected: {
     status: 409,
     title: 'Scale-up refused',
-    help:
-      'A limit, a cooldown or a purchase in progress prevents buying workers now; `detail` has the reason. Try ' +
-      'again later or change the settings.',
+    help: 'A limit, a cooldown or a purchase in progress prevents it; see `detail`. Try again later or change the settings.',
   },
   session_over: {
     status: 409,
