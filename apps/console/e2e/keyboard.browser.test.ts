@@ -11,6 +11,7 @@ const PAGES = [
   'sessions',
   'definitions',
   'labs',
+  'licenses',
   'controllers',
   'chaos',
   'people',

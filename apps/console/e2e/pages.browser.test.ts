@@ -10,6 +10,7 @@ const PAGES = [
   'definitions',
   'labs',
   'forecast',
+  'licenses',
   'controllers',
   'chaos',
   'people',

@@ -14,6 +14,7 @@ const PAGES = [
   'sessions',
   'definitions',
   'labs',
+  'licenses',
   'controllers',
   'chaos',
   'people',

@@ -18,6 +18,7 @@ const PAGES = [
   'sessions',
   'definitions',
   'labs',
+  'licenses',
   'controllers',
   'chaos',
   'people',

@@ -8,6 +8,7 @@ export const LIST_PAGES = [
   'definitions',
   'labs',
   'forecast',
+  'licenses',
   'controllers',
   'chaos',
   'people',

@@ -37,12 +37,12 @@ const withSeat = (worker: Worker, seat: Worker['license']['seat']): Worker => ({
   license: { ...worker.license, seat },
 })
 
-/** CML must not register before a seat is taken again. */
+/** CML must not register before a seat is taken again. A license of its own needs none. */
 function withoutSeat(worker: Worker): Worker {
   const { license, desired_status } = worker
-  const isOver = license.seat === 'leaving' || desired_status === 'TERMINATED'
+  if (license.seat === 'leaving' || desired_status === 'TERMINATED') return withSeat(worker, 'none')
   const pending_operation = license.pending_operation === 'register' ? null : license.pending_operation
-  return { ...worker, license: { ...license, seat: isOver ? 'none' : 'wanted', pending_operation } }
+  return { ...worker, license: { ...license, seat: 'wanted', pending_operation } }
 }
 
 /** The worker with a seat that was taken for its present version. */
