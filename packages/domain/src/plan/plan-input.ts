@@ -31,6 +31,7 @@ export type PlanSession = Pick<
   | 'status'
   | 'entered_status_at'
   | 'worker_id'
+  | 'state_history'
 >
 
 /** What the plan reads of a definition. */
