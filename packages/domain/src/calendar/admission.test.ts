@@ -101,8 +101,7 @@ describe('seats', () => {
       workers: [worker('w-1')],
       settings: { scale_up_enabled: true, max_workers_per_region: 2 },
     })
-    const { machines } = admit(profile, [seats(3, HALF, 10, 12)]) as { machines: string[][] }
-    expect(machines).toEqual([['w-1', 'w-1', 'new-1']])
+    expect(admit(profile, [seats(3, HALF, 10, 12)])).toMatchObject({ machines: [['w-1', 'w-1', 'new-1']] })
   })
 
   it('need no boot in time: a stopped worker counts as one that serves', () => {

@@ -1,6 +1,6 @@
 import type { SettingValues } from '../fleet/settings.ts'
 import { holdersOf, type Offer } from '../session/decide-scale-up.ts'
-import { expectedCapacity } from '../session/free-capacity.ts'
+import { expectedCapacity, type FreeCapacity } from '../session/free-capacity.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Capacity } from './capacity-profile.ts'
@@ -26,13 +26,8 @@ export function capacityOf(facts: CapacityFacts): Capacity {
     .map((capacity): MachineOffer => ({ key: capacity.worker.id, choices: [choiceOf(capacity)] }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))
   const toBuy = holders.offers.length === 0 ? 0 : vacancies(facts)
-  const bought = Array.from(
-    { length: toBuy },
-    (_, n): MachineOffer => ({
-      key: `new-${n + 1}`,
-      choices: holders.offers.map(offer => purchaseOf(offer, n, facts.freeLicenses)),
-    }),
-  )
+  const choices = purchases(holders.offers, facts.freeLicenses)
+  const bought = Array.from({ length: toBuy }, (_, n): MachineOffer => ({ key: `new-${n + 1}`, choices: choices(n) }))
   return {
     machines: [...workers, ...bought],
     holders,
@@ -51,11 +46,25 @@ function vacancies({ workers, region, settings }: CapacityFacts): number {
   return Math.max(0, settings.max_workers_per_region - present.length)
 }
 
-/** The n-th machine that is bought has no license when the pool is empty by then. */
-function purchaseOf({ capacity }: Offer, n: number, freeLicenses: ReadonlyMap<string, number>): MachineChoice {
-  const { worker } = capacity
-  const free = worker.license.product === null ? undefined : freeLicenses.get(worker.license.product)
-  if (free === undefined || n < free) return choiceOf(capacity)
-  const unlicensed = { ...worker.license, product: null, status: 'UNREGISTERED' as const }
-  return choiceOf(expectedCapacity({ ...worker, license: unlicensed }))
+/** The choices of the n-th machine to buy: without a license when the pool is empty by then. Equal ones are the same array. */
+function purchases(
+  offers: readonly Offer[],
+  freeLicenses: ReadonlyMap<string, number>,
+): (n: number) => readonly MachineChoice[] {
+  const known = new Map<string, readonly MachineChoice[]>()
+  const isLicensed = ({ capacity: { worker } }: Offer, n: number) =>
+    n < (freeLicenses.get(worker.license.product ?? '') ?? Number.POSITIVE_INFINITY)
+  return n => {
+    const key = offers.map(offer => isLicensed(offer, n)).join()
+    const choices =
+      known.get(key) ??
+      offers.map(offer => choiceOf(isLicensed(offer, n) ? offer.capacity : unlicensed(offer.capacity)))
+    known.set(key, choices)
+    return choices
+  }
+}
+
+function unlicensed({ worker }: FreeCapacity): FreeCapacity {
+  const license = { ...worker.license, product: null, status: 'UNREGISTERED' as const }
+  return expectedCapacity({ ...worker, license })
 }

@@ -36,12 +36,12 @@ const ROWS: readonly MessageRow[] = [
   [
     reason('capacity_booked_license', { node_limit: 5, license: null }),
     'all capacity of that time is booked, and without a license a worker runs only 5 nodes; register a license with more ' +
-      'nodes or book another time',
+      'nodes, raise max_workers_per_region or book another time',
   ],
   [
     reason('capacity_booked_license', { node_limit: 20, license: 'CML_Enterprise' }),
     'all capacity of that time is booked, and with CML_Enterprise a worker runs only 20 nodes; register a license with more ' +
-      'nodes or book another time',
+      'nodes, raise max_workers_per_region or book another time',
   ],
   [
     reason('promises_come_first', { sessions: 1 }),

@@ -34,7 +34,8 @@ export const CALENDAR_REASONS = {
   /** `license` is null where no license is registered. */
   capacity_booked_license: ({ node_limit, license }: { node_limit: number; license: string | null }) =>
     `all capacity of that time is booked, and ${license === null ? 'without a license' : `with ${license}`} a worker runs only ` +
-    `${countText(node_limit, 'node')}; register a license with more nodes or book another time`,
+    `${countText(node_limit, 'node')}; register a license with more nodes, ` +
+    'raise max_workers_per_region or book another time',
   promises_come_first: ({ sessions }: { sessions: number }) =>
     `${countText(sessions, 'session')} booked earlier lost ${sessions === 1 ? 'its' : 'their'} capacity and ` +
     `${sessions === 1 ? 'comes' : 'come'} first; add capacity or book another time`,
