@@ -33,7 +33,7 @@ const LEARNER_TEXTS: Readonly<Record<Preview['outcome'], string>> = {
 const EVERY_MS = 5_000
 
 /** The scheduler's decision for a session that starts now, refreshed every few seconds. */
-export function PlacementPreview({ definitionId, isLater }: { definitionId: string; isLater: boolean }) {
+export function PlacementPreview({ definitionId }: { definitionId: string }) {
   const preview = useRead(
     `preview ${definitionId}`,
     (client, signal) => client.call('previewPlacement', { params: { id: definitionId }, signal }),
@@ -44,13 +44,13 @@ export function PlacementPreview({ definitionId, isLater }: { definitionId: stri
       {preview.value === null ? (
         <p class="muted">{preview.error ?? 'Loading the placement preview…'}</p>
       ) : (
-        <PreviewOf preview={preview.value} isLater={isLater} />
+        <PreviewOf preview={preview.value} />
       )}
     </section>
   )
 }
 
-function PreviewOf({ preview, isLater }: { preview: Preview; isLater: boolean }) {
+function PreviewOf({ preview }: { preview: Preview }) {
   const forLearner = readsAsLearner(useConsole().state.info.value)
   const { text, tone } = VERDICTS[preview.outcome]
   return (
@@ -58,8 +58,7 @@ function PreviewOf({ preview, isLater }: { preview: Preview; isLater: boolean })
       <p class={`preview-verdict tone-${tone}`}>
         <NamedIcon name={preview.outcome === 'place' ? 'check' : 'arrow'} />
         <span>
-          <strong>{forLearner ? LEARNER_TEXTS[preview.outcome] : text}</strong>
-          {isLater && ' if it started now'}: {preview.because.message}.
+          <strong>{forLearner ? LEARNER_TEXTS[preview.outcome] : text}</strong>: {preview.because.message}.
         </span>
       </p>
       {preview.candidates.length > 0 && <Candidates candidates={preview.candidates} />}

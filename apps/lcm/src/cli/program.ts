@@ -163,7 +163,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'preview',
-    summary: 'Show where a session would be placed, without booking it',
+    summary: 'Show whether and where a session would run, without booking it',
     load: async () => (await import('./definition/preview-placement.ts')).definePreview,
   },
   {

@@ -33,6 +33,19 @@ it('shows the outcome, the candidates and why other workers are rejected', async
   ])
 })
 
+it('shows whether a booking would be admitted, else the commands for the nearest times', async () => {
+  const { preview, api, outLines } = course()
+  api.putTemplate(aTemplate({ license_product: 'CML_Enterprise' }))
+  const slot = ['--start', '2026-01-31T09:00Z', '--for', '30m']
+  expect(await preview('two-routers', ...slot, '--seats', '20')).toBe(0)
+  expect(outLines()).toEqual([
+    '20 seats of two-routers 1.0.0 from 2026-01-31 09:00 UTC to 2026-01-31 09:30 UTC would be admitted.',
+  ])
+  const full = course()
+  expect(await full.preview('two-routers', '--seats', '1')).toBe(0)
+  expect(full.outLines()[0]).toMatch(/^1 seat of two-routers 1\.0\.0 from .* would be refused: No capacity at /)
+})
+
 it('omits empty sections, and prints the complete JSON for programs', async () => {
   const { preview, api, outLines } = course()
   api.putTemplate(aTemplate())

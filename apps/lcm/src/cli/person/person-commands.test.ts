@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition } from '../testing/resource-builders.ts'
+import { aDefinition, aTemplate } from '../testing/resource-builders.ts'
 
 function admin() {
   const captured = capturedShell()
@@ -104,6 +104,7 @@ it('merges a person into another', async () => {
 it.each(['delete', 'remove'])('%s refuses a person with open sessions, and says what to do', async verb => {
   const { lcm, api, id, err, outLines } = await withJane()
   api.definitions.put(aDefinition())
+  api.putTemplate(aTemplate())
   await lcm('create', 'token', '--name', 'laptop', '--role', 'user', '--person', id)
   const secret = outLines().at(-1) ?? ''
   expect(await lcm('--token', secret, 'book', aDefinition().name)).toBe(0)

@@ -2,6 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
+import { aTemplate } from '../testing/resource-builders.ts'
 
 const TOPOLOGY = `lab:
   version: 0.3.0
@@ -15,6 +16,7 @@ links: []
 async function aClass() {
   const captured = capturedShell()
   const { plane } = captured.api
+  captured.api.putTemplate(aTemplate())
   await plane.set({ quota_user_live_sessions: 2, quota_user_horizon_days: 60, quota_user_core_hours_per_week: 1000 })
   const at = toInstant(plane.clock.now())
   const user = { id: 'user', name: 'Ursula', email: null, role: 'user', source: 'operator' } as const

@@ -8,7 +8,7 @@ import type { SavedNode } from '@lcm/domain/save/save'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, aReadySession, START_MS } from '../testing/resource-builders.ts'
+import { aDefinition, aReadySession, aTemplate, START_MS } from '../testing/resource-builders.ts'
 
 const SECOND_MS = 1_000
 const TOPOLOGY = 'lab:\n  version: 0.3.0\nnodes: []\nlinks: []\n'
@@ -29,6 +29,7 @@ function course() {
   const { api } = captured
   const { plane, sessions } = api
   api.definitions.put(aDefinition())
+  api.putTemplate(aTemplate())
   sessions.put(aReadySession({ status: 'RUNNING' }))
   const controller = plane.others('lablet-controller')
   let attempts = 0

@@ -2,7 +2,13 @@ import { textReason } from '@lcm/domain/reason'
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, anInstantiatingSession, aReadySession, aRunningWorker } from '../testing/resource-builders.ts'
+import {
+  aDefinition,
+  anInstantiatingSession,
+  aReadySession,
+  aRunningWorker,
+  aTemplate,
+} from '../testing/resource-builders.ts'
 
 function course() {
   const captured = capturedShell()
@@ -17,6 +23,7 @@ describe('book', () => {
   const booked = () => {
     const all = course()
     all.definitions.put(aDefinition())
+    all.api.putTemplate(aTemplate({ license_product: 'CML_Enterprise' }))
     return all
   }
 
@@ -26,7 +33,7 @@ describe('book', () => {
     expect(api.bodies()).toEqual([{ definition: 'two-routers', duration_minutes: 30 }])
     expect(out()).toBe(
       `session ${await bookedId()} of two-routers 1.0.0 booked ` +
-        'from 2026-01-01 00:00 UTC to 2026-01-01 00:30 UTC, ends in 30m\n',
+        'from 2026-01-01 00:00 UTC to 2026-01-01 00:30 UTC, ends in 30m. Capacity is promised\n',
     )
   })
 
@@ -39,7 +46,52 @@ describe('book', () => {
     ])
   })
 
+  it('books several seats, all or none, and prints their ids', async () => {
+    const { book, api, sessions, outLines } = booked()
+    expect(await book('two-routers', '--seats', '3', '--start', '2026-01-31T09:00Z')).toBe(0)
+    expect(api.bodies()).toEqual([{ definition: 'two-routers', seats: 3, start: '2026-01-31T09:00:00.000Z' }])
+    const ids = (await sessions.all()).map(({ id }) => id)
+    expect(outLines()).toEqual([
+      expect.stringMatching(
+        /^3 sessions of two-routers 1\.0\.0 booked from 2026-01-31 09:00 UTC .* Capacity is promised$/,
+      ),
+      ...ids,
+    ])
+  })
+
+  it('prints the commands that book the nearest times when the calendar is full then', async () => {
+    const { book, err } = booked()
+    const start = ['--start', '2026-01-31T09:00Z', '--for', '30m']
+    expect(await book('two-routers', '--seats', '100', ...start)).toBe(0)
+    expect(await book('two-routers', '--seats', '1', ...start)).toBe(4)
+    expect(err()).toContain('No capacity at 2026-01-31 09:00 UTC: all capacity of that time is booked')
+    expect(err()).toMatch(
+      /2026-01-31 \d\d:\d\d UTC works: lcm book two-routers --start 2026-01-31T\d\d:\d\dZ --for 30m --seats 1\n/,
+    )
+    const [, command = ''] = /works: lcm book (.*)\n/.exec(err()) ?? []
+    expect(await book(...command.split(' '))).toBe(0)
+  })
+
+  it('books without a promise where it is asked to', async () => {
+    const { book, api, out } = booked()
+    expect(await book('two-routers', '--seats', '150', '--best-effort', '-o', 'name')).toBe(0)
+    expect(api.bodies()).toEqual([{ definition: 'two-routers', seats: 150, best_effort: true }])
+    expect(out().trim().split('\n')).toHaveLength(150)
+  })
+
   it.each([
+    ['--wait', 'only one session can be waited for: omit --wait'],
+    ['--reservation=R-1', 'a reservation number is for one session: omit --seats'],
+  ])('refuses seats with %s', async (option, message) => {
+    const { book, api, err } = booked()
+    expect(await book('two-routers', '--seats', '2', option)).toBe(2)
+    expect(err()).toContain(message)
+    expect(api.bodies()).toEqual([])
+  })
+
+  it.each([
+    ['--seats', '0'],
+    ['--seats', '201'],
     ['--start', 'tomorrow'],
     ['--start', '2026-02-31'],
     ['--for', '0m'],

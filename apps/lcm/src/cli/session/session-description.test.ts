@@ -39,6 +39,7 @@ it('describes a session with a running lab completely', () => {
     '  status     RUNNING for 1m',
     '  health     OK',
     '  timeslot   2026-01-01 00:00 UTC to 2026-01-01 01:00 UTC, started 2m ago, ends in 58m',
+    '  capacity   Best effort: it gets the capacity that promised sessions leave',
     '  owner      Ann (ann)',
     '  desired    RUNNING by ann',
     '  worker     metal-1 (w-1)',

@@ -1,7 +1,8 @@
 import { toMs } from '@lcm/domain/instant'
 import type { Save } from '@lcm/domain/save/save'
-import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
+import { hasEnded, isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
 import { stepsOf } from '@lcm/domain/session/pipeline-position'
+import { admissionText } from '@lcm/domain/text/admission-text'
 import { momentText } from '@lcm/domain/text/format-amounts'
 import { needsOf } from '../definition/definition-view.ts'
 import { lastSaveLine } from '../save/save-commands.ts'
@@ -64,6 +65,7 @@ const factsOf = (
   ],
   ['error', session.last_error === null ? null : printable(session.last_error)],
   ['timeslot', slotOf(session, nowMs)],
+  ['capacity', hasEnded(session.status) ? null : printable(admissionText(session.admission))],
   ['owner', printable(ownerText(session))],
   ['desired', printable(wantedBy(session))],
   ['worker', workerLabel === null ? null : printable(workerLabel)],

@@ -5,6 +5,7 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { momentText } from '@lcm/domain/text/format-amounts'
 import type { Api } from '../../api-context.ts'
 import { currentSettings } from '../settings/queries.ts'
 import type { CalendarBatch, CalendarHead } from './calendar-head.ts'
@@ -168,11 +169,12 @@ function refusal(refused: Shortage): ProblemError {
   const because = seatsShort(refused)
   const { free_seats, alternatives } = refused
   const advice = { reason: because, shortage: { free_seats, alternatives } }
-  return new ProblemError('no_capacity_at_that_time', because.message, undefined, advice)
+  const times = alternatives.map(at => `${momentText(at)} works`)
+  return new ProblemError('no_capacity_at_that_time', [because.message, ...times].join('; '), undefined, advice)
 }
 
-const seatsShort = ({ seats, free_seats, start, because: cause, alternatives }: Shortage): Reason =>
-  reason('seats_short', { short: seats - free_seats, seats, start, cause, alternatives })
+const seatsShort = ({ seats, free_seats, start, because: cause }: Shortage): Reason =>
+  reason('seats_short', { short: seats - free_seats, seats, start, cause })
 
 /** Whether the booking would be admitted now; null if it would. */
 export async function admissionShortage(

@@ -1,27 +1,10 @@
 import { countText, momentText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
-const alternativesText = (starts: readonly string[]): string =>
-  starts.length === 0 ? '' : `. Start at ${starts.map(momentText).join(' or ')} instead`
-
 /** What the calendar promises, and why it can't. The reader is the person who books. */
 export const CALENDAR_REASONS = {
-  /** `alternatives` are the nearest starts that would be admitted. */
-  seats_short: ({
-    short,
-    seats,
-    start,
-    cause,
-    alternatives,
-  }: {
-    short: number
-    seats: number
-    start: string
-    cause: NestedReason
-    alternatives: readonly string[]
-  }) =>
-    `${seats === 1 ? 'No capacity' : `${short} of ${countText(seats, 'seat')} short`} at ${momentText(start)}: ` +
-    `${cause.message}${alternativesText(alternatives)}`,
+  seats_short: ({ short, seats, start, cause }: { short: number; seats: number; start: string; cause: NestedReason }) =>
+    `${seats === 1 ? 'No capacity' : `${short} of ${countText(seats, 'seat')} short`} at ${momentText(start)}: ${cause.message}`,
   extension_short: ({ minutes, cause }: { minutes: number; cause: NestedReason }) =>
     `${cause.message}; ${minutes === 0 ? "the session can't be extended" : `it can be extended by ${minutes} min at most`}`,
   capacity_booked: ({ limit, region }: { limit: number; region: string }) =>

@@ -1,16 +1,20 @@
+import type { Client } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Save } from '@lcm/domain/save/save'
 import { savedNodesText } from '@lcm/domain/save/save-text'
 import { type Signal, useSignal } from '@preact/signals'
+import { AdmissionPreview } from '../../../parts/admission-preview.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { PlacementPreview } from '../../../parts/placement-preview.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
+import { readsAsLearner } from '../../../state/permission.ts'
 import { pageHash, sessionHash } from '../../../state/router.ts'
 import { zoneText } from '../../../state/time-format.ts'
-import { bookingBody, bookingFault, localMinute } from './booking-draft.ts'
+import { type BookingDraft, bookingBody, bookingFault, localMinute, seatsBody, timeOf } from './booking-draft.ts'
 import { MinutesField } from './minutes-field.tsx'
 import { QuotaLine } from './quota-line.tsx'
+import { SeatsField } from './seats-field.tsx'
 
 type Definition = AnswerOf<'listDefinitions'>['items'][number]
 
@@ -33,7 +37,16 @@ export function BookDialog({ definitionId, resume }: BookProps) {
     : definitions.find(({ id }) => id === chosen.value)
   const max = definition?.max_duration_minutes ?? 1
   const minutes = useSignal<number | null>(max)
-  const draft = { definitionId: definition?.id ?? '', start: start.value, minutes: minutes.value, saveId: resume?.id }
+  const seats = useSignal<number | null>(1)
+  const isBestEffort = useSignal(false)
+  const draft = {
+    definitionId: definition?.id ?? '',
+    start: start.value,
+    minutes: minutes.value,
+    seats: seats.value,
+    isBestEffort: isBestEffort.value,
+    saveId: resume?.id,
+  }
   const fault = bookingFault(draft, max, nowMs.peek())
   const choose = (id: string) => {
     chosen.value = id
@@ -45,9 +58,7 @@ export function BookDialog({ definitionId, resume }: BookProps) {
       verb="Book"
       isComplete={fault === null}
       send={async isShown => {
-        const id = await requests.create('session', definition?.name ?? '', client =>
-          client.call('createSession', { body: bookingBody(draft) }),
-        )
+        const id = await requests.create('session', definition?.name ?? '', client => sendBooking(client, draft))
         if (resume && isShown()) location.hash = sessionHash(id)
       }}
     >
@@ -59,11 +70,33 @@ export function BookDialog({ definitionId, resume }: BookProps) {
       <StartField start={start} />
       {resume && !definition && <p class="field-fault tone-red">Its definition was deleted. Download the save.</p>}
       {definition && <MinutesField minutes={minutes} max={max} label="Minutes" />}
+      {!resume && !readsAsLearner(state.info.value) && <SeatsField seats={seats} />}
       {fault !== null && definition && <p class="field-fault tone-red">{fault}.</p>}
       <QuotaLine isLater={start.value !== null} />
-      {definition && <PlacementPreview definitionId={definition.id} isLater={start.value !== null} />}
+      {definition && fault === null && (
+        <AdmissionPreview
+          definitionId={definition.id}
+          booking={{ ...timeOf(draft), seats: draft.seats ?? 1 }}
+          isBestEffort={isBestEffort.value}
+          onStart={at => {
+            start.value = localMinute(Date.parse(at))
+          }}
+          onBestEffort={chosen => {
+            isBestEffort.value = chosen
+          }}
+        />
+      )}
+      {definition && start.value === null && <PlacementPreview definitionId={definition.id} />}
     </FormDialog>
   )
+}
+
+/** The first session of a booking of several seats stands for all. */
+async function sendBooking(client: Client, draft: BookingDraft): Promise<{ readonly id: string }> {
+  const { seats } = draft
+  if (seats === null || seats === 1) return client.call('createSession', { body: bookingBody(draft) })
+  const { items } = await client.call('createSessions', { body: seatsBody(draft, seats) })
+  return { id: items[0]?.id ?? '' }
 }
 
 const ResumedSave = ({ save: { definition, created_at, nodes } }: { save: Save }) => (

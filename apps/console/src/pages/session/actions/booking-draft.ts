@@ -2,11 +2,17 @@ import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
 import { UNLIMITED } from '@lcm/domain/quota/limit'
 
+/** The most seats of one booking. */
+export const SEATS_MAX = 200
+
 export interface BookingDraft {
   readonly definitionId: string
   /** Value of a `datetime-local` field; null for now. */
   readonly start: string | null
   readonly minutes: number | null
+  /** How many sessions at the same time. */
+  readonly seats: number | null
+  readonly isBestEffort: boolean
   /** The save to continue from, which selects the definition. */
   readonly saveId?: string | undefined
 }
@@ -16,22 +22,39 @@ const PAST_MS_MAX = 60_000
 
 /** Error in the form; null when it can be sent. */
 export function bookingFault(
-  { definitionId, start, minutes }: BookingDraft,
+  { definitionId, start, minutes, seats }: BookingDraft,
   max: number,
   nowMs: number,
 ): string | null {
   if (definitionId === '') return 'Choose a definition'
   if (minutes === null || minutes < 1 || minutes > max) return `Enter 1 to ${max} minutes`
+  if (seats === null || seats < 1 || seats > SEATS_MAX) return `Enter 1 to ${SEATS_MAX} seats`
   if (start === null) return null
   const startMs = Date.parse(start)
   if (Number.isNaN(startMs)) return 'Enter a start time'
   return startMs < nowMs - PAST_MS_MAX ? 'The start time is in the past' : null
 }
 
-export const bookingBody = ({ definitionId, start, minutes, saveId }: BookingDraft): BodyInput<'createSession'> => ({
-  ...(saveId === undefined ? { definition: definitionId } : { resume_save: saveId }),
+/** The time of the booking, as far as it is given. */
+export const timeOf = ({ start, minutes }: Pick<BookingDraft, 'start' | 'minutes'>) => ({
   ...(start === null ? {} : { start: toInstant(Date.parse(start)) }),
   ...(minutes === null ? {} : { duration_minutes: minutes }),
+})
+
+const promiseOf = ({ isBestEffort }: BookingDraft) => (isBestEffort ? { best_effort: true } : {})
+
+export const bookingBody = (draft: BookingDraft): BodyInput<'createSession'> => ({
+  ...(draft.saveId === undefined ? { definition: draft.definitionId } : { resume_save: draft.saveId }),
+  ...timeOf(draft),
+  ...promiseOf(draft),
+})
+
+/** A booking of several seats. */
+export const seatsBody = (draft: BookingDraft, seats: number): BodyInput<'createSessions'> => ({
+  definition: draft.definitionId,
+  seats,
+  ...timeOf(draft),
+  ...promiseOf(draft),
 })
 
 type Quota = AnswerOf<'getQuota'>

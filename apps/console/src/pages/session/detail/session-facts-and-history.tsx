@@ -1,5 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { admissionText } from '@lcm/domain/text/admission-text'
 import { countText, durationText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Fact } from '../../../parts/fact.tsx'
@@ -17,6 +18,7 @@ export function SessionFacts({ session }: { session: LabletSession }) {
           {desired_status} by {desired_by}
           {desired_reason !== '' && `: ${desired_reason}`}
         </Fact>
+        <Fact name="Capacity">{admissionText(session.admission)}</Fact>
         <Fact name="Owner">
           <Owner session={session} />
         </Fact>

@@ -1,5 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { hasEnded, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { admissionNote, admissionText } from '@lcm/domain/text/admission-text'
 import { useConsole } from '../../../parts/console-context.ts'
 import { SessionBadge } from '../../../parts/status/status-badge.tsx'
 import { WindowedTable } from '../../../parts/table/windowed-table.tsx'
@@ -43,6 +44,7 @@ function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: n
       >
         {slotText(session.timeslot)}
         <SlotNote session={session} />
+        <PromiseNote session={session} />
       </td>
       <td class="col-owner">
         <Owner session={session} />
@@ -61,6 +63,20 @@ function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: n
         <SessionActions session={session} place="row" />
       </td>
     </tr>
+  )
+}
+
+/** Shown only where the capacity is not promised. */
+function PromiseNote({ session: { admission, status } }: { session: LabletSession }) {
+  const note = hasEnded(status) ? '' : admissionNote(admission)
+  if (note === '') return null
+  return (
+    <span
+      class={`sub promise ${admission.at_risk === null ? 'muted' : 'tone-orange'}`}
+      title={admissionText(admission)}
+    >
+      {note}
+    </span>
   )
 }
 
