@@ -13,9 +13,7 @@ export const PROBLEMS = {
   topology_invalid: {
     status: 422,
     title: 'CML cannot import this topology',
-    help:
-      'The YAML cannot be parsed, or is not a CML lab. `errors` lists each place with its line. Fix these ' +
-      'lines and try again.',
+    help: 'The YAML cannot be parsed, or is not a CML lab. `errors` lists each place with its line. Fix these lines and try again.',
   },
   port_node_unknown: {
     status: 422,
@@ -32,9 +30,7 @@ export const PROBLEMS = {
   login_code_invalid: {
     status: 401,
     title: 'The login link is not valid',
-    help:
-      'The link was used before, has expired or is wrong. A login link works once, for ten minutes. Create a ' +
-      'new one with `lcm open`.',
+    help: 'The link was used before, has expired or is wrong. A login link works once, for ten minutes. Create a new one with `lcm open`.',
   },
   forbidden: {
     status: 403,
@@ -84,9 +80,7 @@ export const PROBLEMS = {
   idempotency_in_progress: {
     status: 409,
     title: 'The same request is in progress',
-    help:
-      'A request with this `Idempotency-Key` started less than 30 s ago and has no response yet. Repeat it ' +
-      'after `Retry-After`.',
+    help: 'A request with this `Idempotency-Key` started less than 30 s ago and has no response yet. Repeat it after `Retry-After`.',
   },
   illegal_transition: {
     status: 409,
@@ -130,9 +124,7 @@ export const PROBLEMS = {
   no_capacity: {
     status: 409,
     title: 'The worker has no capacity',
-    help:
-      'The worker cannot take the session or its ports now; `detail` has the reason. The scheduler tries ' +
-      'another worker.',
+    help: 'The worker cannot take the session or its ports now; `detail` has the reason. The scheduler tries another worker.',
   },
   no_capacity_at_that_time: {
     status: 409,
@@ -157,9 +149,7 @@ export const PROBLEMS = {
   person_merging: {
     status: 409,
     title: 'The person is being merged',
-    help:
-      'Everything of this person moves to another one, and the record is removed within minutes. Use the other ' +
-      'person.',
+    help: 'Everything of this person moves to another one, and the record is removed within minutes. Use the other person.',
   },
   quota_exceeded: {
     status: 409,
@@ -176,9 +166,7 @@ export const PROBLEMS = {
   save_unreadable: {
     status: 409,
     title: 'The content of the save cannot be read',
-    help:
-      'The secret key that sealed it is lost, or its content was changed. Add the key to `LCM_SECRET_KEY` again, or delete ' +
-      'the save.',
+    help: 'The secret key that sealed it is lost, or its content was changed. Add the key to `LCM_SECRET_KEY` again, or delete the save.',
   },
   saves_disabled: {
     status: 409,
@@ -208,9 +196,7 @@ export const PROBLEMS = {
   source_inline: {
     status: 409,
     title: 'The topology has no source',
-    help:
-      'The topology was given inline, so it cannot be fetched. PUT the definition with a new topology or a ' +
-      'source.',
+    help: 'The topology was given inline, so it cannot be fetched. PUT the definition with a new topology or a source.',
   },
   stale_leader: {
     status: 409,
@@ -344,9 +330,7 @@ export const PROBLEMS = {
   timeslot_invalid: {
     status: 422,
     title: 'The timeslot is not valid',
-    help:
-      'The timeslot ends before it starts, is in the past, or is longer than the definition allows; `detail` ' +
-      'says which.',
+    help: 'The timeslot ends before it starts, is in the past, or is longer than the definition allows; `detail` says which.',
   },
   precondition_required: {
     status: 428,
@@ -383,9 +367,7 @@ export const PROBLEMS = {
   deadline_exceeded: {
     status: 503,
     title: 'Timeout',
-    help:
-      'The request took too long, and its effect is unknown. Read before you repeat it, or use an ' +
-      '`Idempotency-Key`.',
+    help: 'The request took too long, and its effect is unknown. Read before you repeat it, or use an `Idempotency-Key`.',
   },
   identity_provider_unavailable: {
     status: 503,

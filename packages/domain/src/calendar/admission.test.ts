@@ -30,7 +30,7 @@ const facts = (more: Partial<CapacityFacts> = {}): CapacityFacts => ({
   templates: [aTemplate({ license_product: 'CML_Enterprise' })],
   settings: { scale_up_enabled: true, max_workers_per_region: 1 },
   region: 'us-east-1',
-  freeLicenses: new Map(),
+  licenses: new Map(),
   nowMs: NOW,
   ...more,
 })
@@ -160,7 +160,7 @@ describe('licenses of the pool', () => {
   it('limit how many machines are bought with a license', () => {
     const nine = demand(1, { needs: { cpu_cores: 1, memory_gb: 1, storage_gb: 1, node_count: 9 } })
     const settings = { scale_up_enabled: true, max_workers_per_region: 3 }
-    const profile = profileOf({ settings, freeLicenses: new Map([['CML_Enterprise', 2]]) })
+    const profile = profileOf({ settings, licenses: new Map([['CML_Enterprise', 2]]) })
     expect(admit(profile, [seats(9, nine, 10, 12)])).toMatchObject({ kind: 'refused', free: 4 })
     expect(refusal(admit(profileOf({ settings }), [seats(6, nine, 10, 12)]))).toBe('admitted')
   })

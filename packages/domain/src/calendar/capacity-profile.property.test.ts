@@ -2,6 +2,7 @@ import { aServingWorker } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
+import { NO_POOLS } from '../license/license-pool.ts'
 import type { Demand } from '../session/placement.ts'
 import { admit } from './admission.ts'
 import { capacityOf } from './capacity.ts'
@@ -38,7 +39,7 @@ const capacity = (workers: number) =>
     templates: [],
     settings: { scale_up_enabled: false, max_workers_per_region: 0 },
     region: 'us-east-1',
-    freeLicenses: new Map(),
+    licenses: NO_POOLS,
     nowMs: NOW,
   })
 

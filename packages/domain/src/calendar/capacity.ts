@@ -1,4 +1,5 @@
 import type { SettingValues } from '../fleet/settings.ts'
+import { type FreeSeats, freeSeatsFor } from '../license/license-pool.ts'
 import { holdersOf, type Offer } from '../session/decide-scale-up.ts'
 import { expectedCapacity, type FreeCapacity } from '../session/free-capacity.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
@@ -12,8 +13,7 @@ export interface CapacityFacts {
   readonly settings: Pick<SettingValues, 'scale_up_enabled' | 'max_workers_per_region'>
   /** Where new workers are bought. */
   readonly region: string
-  /** By product: how many licenses are left for new workers. Absent products are not limited. */
-  readonly freeLicenses: ReadonlyMap<string, number>
+  readonly licenses: FreeSeats
   readonly nowMs: number
 }
 
@@ -26,7 +26,7 @@ export function capacityOf(facts: CapacityFacts): Capacity {
     .map((capacity): MachineOffer => ({ key: capacity.worker.id, choices: [choiceOf(capacity)] }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))
   const toBuy = holders.offers.length === 0 ? 0 : vacancies(facts)
-  const choices = purchases(holders.offers, facts.freeLicenses)
+  const choices = purchases(holders.offers, facts.licenses)
   const bought = Array.from({ length: toBuy }, (_, n): MachineOffer => ({ key: `new-${n + 1}`, choices: choices(n) }))
   return {
     machines: [...workers, ...bought],
@@ -47,13 +47,9 @@ function vacancies({ workers, region, settings }: CapacityFacts): number {
 }
 
 /** The choices of the n-th machine to buy: without a license when the pool is empty by then. Equal ones are the same array. */
-function purchases(
-  offers: readonly Offer[],
-  freeLicenses: ReadonlyMap<string, number>,
-): (n: number) => readonly MachineChoice[] {
+function purchases(offers: readonly Offer[], licenses: FreeSeats): (n: number) => readonly MachineChoice[] {
   const known = new Map<string, readonly MachineChoice[]>()
-  const isLicensed = ({ capacity: { worker } }: Offer, n: number) =>
-    n < (freeLicenses.get(worker.license.product ?? '') ?? Number.POSITIVE_INFINITY)
+  const isLicensed = ({ capacity: { worker } }: Offer, n: number) => n < freeSeatsFor(worker.license.product, licenses)
   return n => {
     const key = offers.map(offer => isLicensed(offer, n)).join()
     const choices =

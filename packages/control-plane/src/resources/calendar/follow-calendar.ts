@@ -11,13 +11,14 @@ import {
 } from '@lcm/domain/calendar/capacity-profile'
 import type { MachineChoice, MachineOffer } from '@lcm/domain/calendar/promised-machine'
 import type { Timings } from '@lcm/domain/calendar/timings'
+import { freeSeatsOf, seatCount } from '@lcm/domain/license/license-pool'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { type Demand, demandOf } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { PositionedChange } from '@lcm/store/store'
 import type { Api } from '../../api-context.ts'
 import { withDeadline } from '../../http/with-deadline.ts'
-import { pagesOf } from '../list-documents.ts'
+import { listAll, pagesOf } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { currentTimings } from '../timing/queries.ts'
 import type { CalendarHead } from './calendar-head.ts'
@@ -69,12 +70,13 @@ export async function rereadProfile(api: Api, head: CalendarHead): Promise<Capac
 const REREAD_MS = 2_000
 
 async function capacityNow(api: Api, { workers }: Pick<Known, 'workers'>): Promise<Capacity> {
+  const pools = await listAll(api.licensePools)
   return capacityOf({
     workers: [...workers.values()],
     templates: await api.templates.list({ limit: TEMPLATES_MAX }),
     settings: await currentSettings(api),
     region: api.config.regions[0],
-    freeLicenses: new Map(),
+    licenses: freeSeatsOf(pools.map(pool => ({ product: pool.product, free: seatCount(pool).free }))),
     nowMs: api.clock.now(),
   })
 }
