@@ -1,9 +1,13 @@
+import { labStartBlock } from '@lcm/domain/calendar/lab-start-block'
+import { timingsOf } from '@lcm/domain/calendar/timings'
+import { timesOf, withReservation, withTimes } from '@lcm/domain/calendar/worker-ledger'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { afterSession } from '@lcm/domain/fleet/activity-evidence'
 import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
+import { demandOf } from '@lcm/domain/session/demand'
 import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
-import { demandOf, place, withReservation } from '@lcm/domain/session/placement'
+import { place } from '@lcm/domain/session/placement'
 import { aDefinition, aSession } from '@lcm/testkit/test-data-builders'
 import { labStartMs, teardownMs } from './cloud-times.ts'
 import type { Playing } from './event-queue.ts'
@@ -100,21 +104,34 @@ function assign(state: SessionsState, { session_id, worker_id, labStartMs: start
     throw new Error(
       `The policy placed ${session_id}, which is ${one?.session.status ?? 'unknown'}. Place PENDING ones.`,
     )
-  const [refusal] = place(demandOf(definition, session_id), [fleet.worker(worker_id)]).refusals
+  const span = { fromMs: Math.max(now(), startMs), untilMs: Math.max(now(), one.booking.endMs) + TEARDOWN_MS }
+  const time = { nowMs: now(), teardownMs: TEARDOWN_MS }
+  const [refusal] = place(demandOf(definition, session_id, span), [fleet.worker(worker_id)], time).refusals
   if (refusal !== undefined)
     throw new Error(
       `The policy placed ${session_id} on ${worker_id}: ${refusal.because.message}. Wait for its capacity.`,
     )
-  fleet.change(worker_id, worker => withReservation(worker, session_id, definition.needs, toInstant(now())))
+  const times = timesOf(span, toInstant(now()))
+  fleet.change(worker_id, worker => withReservation(worker, session_id, definition.needs, times))
   forget(state, session_id)
   move(state, one, 'SCHEDULED')
   one.session = { ...one.session, worker_id }
   queue.at(Math.max(now(), startMs), () => startLab(state, one, worker_id), { isNews: false })
 }
 
+/** A lab whose capacity is not free yet is tried again after this long. */
+const START_AGAIN_MS = 5_000
+/** What the ledger expects before teardowns were measured. */
+const TEARDOWN_MS = timingsOf([]).teardownMs
+
 function startLab(state: SessionsState, one: Played, workerId: string): void {
   const { fleet, queue, now, random, labStartsMs } = state
   if (one.session.status !== 'SCHEDULED') return
+  if (labStartBlock(fleet.worker(workerId), one.session.id) !== null) {
+    queue.at(now() + START_AGAIN_MS, () => startLab(state, one, workerId), { isNews: false })
+    return
+  }
+  fleet.change(workerId, worker => withTimes(worker, one.session.id, { started_at: toInstant(now()) }))
   move(state, one, 'INSTANTIATING')
   one.hasLab = true
   fleet.labStarts(workerId)

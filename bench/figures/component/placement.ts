@@ -1,10 +1,12 @@
 /** Figure 5.5: one cycle over 1,000 sessions and 200 workers, and one placement over 1,000 workers. */
 
 import { timingsOf } from '@lcm/domain/calendar/timings'
+import { withReservation } from '@lcm/domain/calendar/worker-ledger'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
-import { demandOf, place, withReservation } from '@lcm/domain/session/placement'
+import { demandOf } from '@lcm/domain/session/demand'
+import { place } from '@lcm/domain/session/placement'
 import { schedule } from '@lcm/domain/session/scheduling'
 import type { SchedulingInput } from '@lcm/domain/session/scheduling-types'
 import type { Worker } from '@lcm/domain/worker/worker'

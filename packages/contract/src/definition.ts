@@ -189,6 +189,17 @@ export const PlacementPreview = z
   })
   .meta({ id: 'PlacementPreview', description: 'Where a session would be placed now.' })
 
+const PreviewQuery = z.strictObject({
+  start: Instant.optional().meta({ description: 'The start of the session; by default now.' }),
+  duration_minutes: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(7 * 24 * 60)
+    .optional()
+    .meta({ description: 'The duration; by default the longest that the definition allows.', example: 60 }),
+})
+
 const NARROW_SOURCE =
   'Only authors get the source with its query, which may be a signature. Users get no details of a failed fetch.'
 
@@ -298,8 +309,10 @@ export const DEFINITION_ROUTES = {
     params: DEFINITION_ID,
     summary: 'Preview the placement of a session',
     description:
-      'Returns where a session of this definition would be placed now, and why not on other workers. Users read only whether it waits.',
+      'Returns where a session of this definition would be placed, and why not on other workers: by what is free all the time from the ' +
+      'start of its lab until the lab is gone. Users read only whether it waits.',
     access: EVERYONE,
+    query: PreviewQuery,
     status: 200,
     answer: PlacementPreview,
     problems: ['not_found'],

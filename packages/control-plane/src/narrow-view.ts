@@ -1,4 +1,4 @@
-import { AUTHORS, isLearner, LABLET_CONTROLLER, mayCall } from '@lcm/contract/route-spec'
+import { AUTHORS, isLearner, LABLET_CONTROLLER, mayCall, mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
@@ -12,6 +12,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { workerHealth } from '@lcm/domain/worker/worker-health'
+import { redactSessionIds } from './redact-session-ids.ts'
 
 /**
  * Views for people who use the fleet and don't run it. They have the fields that booking and connecting need, and keep their
@@ -129,17 +130,18 @@ export function definitionFor<D extends Omit<LabletDefinition, 'topology'>>(acto
 /** The query of an address may be a signature that grants access. */
 export const withoutQuery = (source: string): string => source.replace(/[?#].*$/s, '')
 
-/** A session as this actor reads it. Learners read that they wait, not how the scheduler decides. */
+/** A session as its owner reads it: other sessions are not named. Learners read that they wait, not how the scheduler decides. */
 export function sessionFor(actor: Actor, session: LabletSession): LabletSession {
-  const { status, waiting_reason, health, state_history } = session
-  if (!isLearner(actor)) return session
+  if (mayView(actor, '')) return session
+  const { waiting_reason, health, state_history } = redactSessionIds(session, { sessions: new Set([session.id]) })
+  if (!isLearner(actor)) return { ...session, waiting_reason, health, state_history }
   const { admission } = session
   const shown = {
     ...session,
     admission: { ...admission, machine: null, at_risk: admission.at_risk && redactReason(admission.at_risk) },
     state_history: state_history.map(each => ({ ...each, because: redactPlacement(each.because) })),
   }
-  if (status !== 'PENDING' || waiting_reason === null) return shown
+  if (waiting_reason === null) return shown
   return {
     ...shown,
     waiting_reason: redactWaitingReason(waiting_reason),

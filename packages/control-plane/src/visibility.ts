@@ -6,6 +6,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
 import { narrowWorker } from './narrow-view.ts'
+import { redactSessionIds } from './redact-session-ids.ts'
 import { listAll } from './resources/list-documents.ts'
 
 /**
@@ -105,17 +106,6 @@ export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | nu
 /** Whether the lab had no owner before its session, and so every actor could see it. */
 export const wasUnowned = ({ source, session_id, runs }: LabRecord): boolean =>
   source === 'DISCOVERY' || runs.some(run => run.session_id !== session_id)
-
-const SESSION_ID = /\bls-[0-9a-hjkmnp-tv-z]{13}\b/g
-const ANOTHER = 'ls-…'
-
-/** Replaces ids of other owners' sessions in any text. */
-export function redactSessionIds<T extends object>(value: T, own: Ownership | null): T {
-  if (own === null) return value
-  const text = JSON.stringify(value)
-  const redacted = text.replace(SESSION_ID, id => (own.sessions.has(id) ? id : ANOTHER))
-  return redacted === text ? value : JSON.parse(redacted)
-}
 
 const onlyKeys = <T>(all: Readonly<Record<string, T>>, wanted: ReadonlySet<string>): Record<string, T> =>
   Object.fromEntries(Object.entries(all).filter(([key]) => wanted.has(key)))

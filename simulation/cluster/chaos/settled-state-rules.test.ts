@@ -1,3 +1,4 @@
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { reason } from '@lcm/domain/reason'
 import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
@@ -24,7 +25,7 @@ it('finds licenses without a worker, duplicate licenses, and workers without the
 })
 
 it('finds capacity and ports that are reserved for ended sessions', () => {
-  const needs = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+  const needs = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom('2026-01-01T00:00:00.000Z') }
   const worker = aServingWorker({ name: 'w', reservations: { 'ls-1': needs }, ports: { 'lr-1': { a: 2000 } } })
   const session = aSession({ id: 'ls-1', status: 'RUNNING', lab_record_id: 'lr-1' })
   expect(wrongReservations([worker], [session])).toEqual([])

@@ -1,6 +1,7 @@
 import { readList } from '@lcm/client/list-pages'
 import type { BodyInput } from '@lcm/contract/routes'
 import { RESOURCES } from '@lcm/control-plane/resources'
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import type { SettingsPatch } from '@lcm/domain/fleet/settings'
 import { shownCertificate } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -10,7 +11,7 @@ import type { World } from '../world/world.ts'
 
 /** In the future, so that no cleanup looks for its session, which doesn't exist. */
 const NOT_BEFORE = '2099-01-01T00:00:00.000Z'
-const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: NOT_BEFORE }
+const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, ...heldFrom(NOT_BEFORE) }
 
 const ROTATION_STEPS_MAX = 20
 

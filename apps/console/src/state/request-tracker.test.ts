@@ -1,4 +1,4 @@
-import { withReservation } from '@lcm/domain/session/placement'
+import { withReservation } from '@lcm/domain/calendar/worker-ledger'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { aSession, asView, aTemplate, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'

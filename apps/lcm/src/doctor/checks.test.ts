@@ -1,4 +1,5 @@
 import { apiClient } from '@lcm/client/client'
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason, textReason } from '@lcm/domain/reason'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
@@ -217,7 +218,7 @@ it('fails for dependencies that the API or any instance reports as down', () => 
 
 const running = (more: Parameters<typeof aWorker>[0] = {}) =>
   aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', https_endpoint: 'https://10.0.0.1', ...more })
-const RESERVED = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: toInstant(NOW_MS) }
+const RESERVED = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(toInstant(NOW_MS)) }
 const condition = (type: string, status: boolean, message: string) => ({
   type,
   status,

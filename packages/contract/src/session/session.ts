@@ -1,5 +1,6 @@
 import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
 import { HEALTH_STATUSES } from '@lcm/domain/health'
+import { Instant } from '@lcm/domain/instant'
 import { DecisionNote } from '@lcm/domain/journal-records'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Reason } from '@lcm/domain/reason'
@@ -80,6 +81,13 @@ export const AssignSession = z
     worker_id: z.string().min(1).max(64).meta({
       description: 'The worker. Its capacity is reserved by compare-and-set.',
       example: 'w-5k1r2m3n8pq4t',
+    }),
+    from: Instant.optional().meta({
+      description: 'When the lab starts; by default its boot lead before the timeslot, or now.',
+    }),
+    until: Instant.optional().meta({
+      description:
+        'When the lab should be gone, not before the end of the timeslot; by default as long after it as teardowns take.',
     }),
     decision,
   })
@@ -272,7 +280,7 @@ export const SESSION_CONTROLLER_ROUTES = {
       method: 'POST',
       path: '/lablet-sessions/{id}/assignment',
       summary: 'Place a session',
-      description: 'Reserves capacity on a worker and records the placement on both.',
+      description: 'Reserves capacity on a worker from `from` to `until` and records the placement on both.',
       access: SCHEDULER,
       body: AssignSession,
       answer: LabletSession,
@@ -290,7 +298,7 @@ export const SESSION_CONTROLLER_ROUTES = {
         body: ReportSession,
         answer: LabletSession,
       },
-      ['illegal_transition', 'version_mismatch'],
+      ['illegal_transition', 'version_mismatch', 'no_capacity'],
     ),
     ifMatch: 'required',
   },

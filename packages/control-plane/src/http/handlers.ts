@@ -257,7 +257,9 @@ const definitionHandlers = (api: Api) => {
     syncDefinition: json(request => view(requestSync(api, request))),
     deprecateDefinition: json(request => view(deprecateDefinition(api, request))),
     previewAdmission: json(request => previewAdmission(api, request)),
-    previewPlacement: json(async ({ params, actor }) => previewFor(actor, await previewPlacement(api, params.id))),
+    previewPlacement: json(async ({ params, query, actor }) =>
+      previewFor(actor, await previewPlacement(api, params.id, query)),
+    ),
   } satisfies Partial<HandlerMap>
 }
 

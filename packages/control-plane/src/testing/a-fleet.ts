@@ -1,6 +1,7 @@
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { WorkerView } from '@lcm/contract/worker'
 import type { ServiceName } from '@lcm/domain/actor'
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { JournalEntry } from '@lcm/store/store'
@@ -10,7 +11,13 @@ import type { ControlPlaneParts } from '../control-plane.ts'
 import { RESOURCES } from '../resources.ts'
 import { interruptibleStore } from './interruptible-store.ts'
 
-export const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: '2026-01-01T00:00:00.000Z' }
+export const RESERVATION = {
+  cpu_cores: 4,
+  memory_gb: 8,
+  storage_gb: 10,
+  nodes: 2,
+  ...heldFrom('2026-01-01T00:00:00.000Z'),
+}
 
 interface Fenced {
   readonly by?: ServiceName

@@ -70,6 +70,14 @@ function pause(value: unknown): object {
   return { ...before, reason: typeof before.reason === 'string' ? wordOrText(before.reason) : null }
 }
 
+/** Its lab may run, and its end is not known. */
+const heldReservation = (reservation: OldBody): object => ({
+  ...reservation,
+  from: reservation.since,
+  until: null,
+  started_at: reservation.since,
+})
+
 const OWN_URL = /^https:\/\/([a-z0-9.-]+)(?::(\d{1,5}))?\/?$/i
 const isNodePort = (port: number): boolean => port >= 2000 && port <= 7999
 
@@ -92,7 +100,8 @@ function trust(worker: OldBody): object {
 
 /**
  * Reasons become data, except texts of users such as `desired_reason`. `flights` become `purchases`. Every session is indexed
- * again, because its `reservation_id` is unique per owner now. Machines need an approval, and imported ones have no known price. Tokens
+ * again, because its `reservation_id` is unique per owner now. Machines need an approval, and imported ones have no known price.
+ * Reservations are held. Tokens
  * get a person with the id of their actor, so that the owners of sessions stay; `seedPeople` creates its record.
  */
 export const FROM_0_1_0: Upgrade = {
@@ -102,6 +111,7 @@ export const FROM_0_1_0: Upgrade = {
     state_history: history(worker.state_history),
     ...(worker.pause === undefined ? {} : { pause: pause(worker.pause) }),
     ...trust(worker),
+    reservations: Object.fromEntries(mapOf(worker.reservations).map(([id, each]) => [id, heldReservation(each)])),
     // 0 stood for the unknown price of an imported machine.
     ...(worker.origin === 'DISCOVERY' && worker.cost_per_hour_usd === 0 ? { cost_per_hour_usd: null } : {}),
   }),

@@ -4,7 +4,6 @@ import { allOf, leaderElected } from '@lcm/runtime'
 import type { Controller, ControllerParts } from '../kit/controller-types.ts'
 import { settingsCache } from '../kit/settings-cache.ts'
 import { termMemory } from '../kit/term-memory.ts'
-import { timingsCache } from '../kit/timings-cache.ts'
 import { wakeRelay } from '../kit/wake-relay.ts'
 import type { LabletControllerConfig } from './config.ts'
 import type { ContentSources } from './content/content-sources.ts'
@@ -39,7 +38,6 @@ export function labletController(parts: LabletControllerParts): Controller {
     logins,
     saves,
     settings: settingsCache({ client, clock }),
-    timings: timingsCache({ client, clock }),
     definitions: definitionCache(client),
     counters: labletCounters(meter),
     slots: workerSlots(config.perWorkerMax),

@@ -7,7 +7,6 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { DecisionLog } from '../kit/decision-log.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { TermMemory } from '../kit/term-memory.ts'
-import type { TimingsCache } from '../kit/timings-cache.ts'
 import type { LabletControllerConfig } from './config.ts'
 import type { DefinitionCache } from './definition-cache.ts'
 import type { LabletCounters } from './report.ts'
@@ -27,7 +26,6 @@ export interface LabletDependencies {
   readonly meter: Meter
   readonly config: LabletControllerConfig
   readonly settings: SettingsCache
-  readonly timings: TimingsCache
   readonly definitions: DefinitionCache
   readonly counters: LabletCounters
   readonly slots: WorkerSlots

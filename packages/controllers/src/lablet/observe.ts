@@ -98,7 +98,7 @@ export function hostOf(worker: Worker | null): string | null {
   return url === null ? null : new URL(url).hostname
 }
 
-/** Reads the worker, the boot lead time and the lab. A CML that does not answer leaves the lab unknown. */
+/** Reads the worker and the lab. A CML that does not answer leaves the lab unknown. */
 export async function observe(
   parts: LabletDependencies,
   context: SessionReconcile,
@@ -107,7 +107,6 @@ export async function observe(
   const { session } = context
   const { unseenLabs } = parts.memory.current()
   const isInUse = isUp(session.status) && !isEndUnserved(session.status, session.desired_status)
-  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, context) : 0
   const record = isInUse && canServeLabs(worker) ? await namedLab(context) : null
   const labId = record?.lab_id ?? null
   const isIncomplete = incompleteStart(session, parts.clock.now()) !== null
@@ -116,7 +115,7 @@ export async function observe(
   const isShown = asked === null || asked.labState !== null
   if (isShown) unseenLabs.forget(session.id)
   const lab = isShown ? asked : unseen(parts, session.id, asked)
-  return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...(lab ?? NOT_OBSERVED) }
+  return { worker, nowMs: parts.clock.now(), ...(lab ?? NOT_OBSERVED) }
 }
 
 const UNSEEN_AFTER_MS = 20_000
@@ -129,12 +128,6 @@ function unseen({ memory, clock }: LabletDependencies, id: string, lab: LabObser
   const unseenMs = memory.current().unseenLabs.missed(id, { isGone, nowMs: clock.monotonic() })
   const labUnseen = isGone || unseenMs >= UNSEEN_AFTER_MS ? 'known' : 'suspected'
   return { ...lab, labUnseen, isLabGone: isGone && unseenMs >= GONE_AFTER_MS }
-}
-
-async function leadOf(parts: LabletDependencies, { session, signal }: SessionReconcile): Promise<number> {
-  const settings = await parts.settings.read(signal)
-  const definition = await parts.definitions.get(session.definition.id, signal)
-  return (await parts.timings.read(signal)).leadMs(definition, settings)
 }
 
 /** A CML that hangs must not keep its sessions from showing that it does. */

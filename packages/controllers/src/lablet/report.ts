@@ -32,6 +32,9 @@ export interface SessionReconcile extends ReconcileContext<LabletSession>, Write
   readonly startedMs: number
 }
 
+/** A lab must not start yet if another one has taken its capacity since the worker was read. */
+const SUPERSEDING = ['version_mismatch', 'illegal_transition', 'no_capacity']
+
 /** One fenced write; throws SupersededError when the session was changed since it was read. */
 export function writeSession(
   context: SessionReconcile,
@@ -41,7 +44,7 @@ export function writeSession(
   const { client, election, epoch, signal, session } = context
   const body = { changes, decision: noteOf(context, note) }
   const call = { params: { id: session.id }, ifMatch: note.version ?? session.version, epoch, signal, body }
-  return fencedWrite(election, () => client.call('reportSession', call))
+  return fencedWrite(election, () => client.call('reportSession', call), SUPERSEDING)
 }
 
 export function noteOf(context: SessionReconcile, note: { action: string; because: Reason }): DecisionNote {

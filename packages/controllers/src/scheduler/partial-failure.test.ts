@@ -1,5 +1,5 @@
 import { UnreachableError } from '@lcm/client/client'
-import { withReservation } from '@lcm/domain/session/placement'
+import { withReservation } from '@lcm/domain/calendar/worker-ledger'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'

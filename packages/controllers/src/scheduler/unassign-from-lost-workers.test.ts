@@ -1,6 +1,6 @@
+import { withoutReservation, withReservation } from '@lcm/domain/calendar/worker-ledger'
 import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { withoutReservation, withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aLabRecord } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'

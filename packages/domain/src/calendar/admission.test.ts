@@ -1,12 +1,13 @@
 import { aServingWorker, aTemplate } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
-import type { Demand } from '../session/placement.ts'
+import type { Demand } from '../session/demand.ts'
 import type { Worker } from '../worker/worker.ts'
 import { type Admission, admit, extensibleUntil, nearestStarts, type Seats } from './admission.ts'
 import { type CapacityFacts, capacityOf } from './capacity.ts'
 import { type CapacityProfile, changeCapacity, emptyProfile, enter, leave, settle } from './capacity-profile.ts'
 import type { Use } from './promised-machine.ts'
+import { ALWAYS } from './span.ts'
 
 const HOUR_MS = 3_600_000
 const NOW = toMs('2026-11-24T08:00:00.000Z')
@@ -20,6 +21,7 @@ const demand = (cores: number, more: Partial<Demand> = {}): Demand => ({
   cml_version: { min: null, max: null },
   license_affinity: [],
   ports: 1,
+  span: ALWAYS,
   ...more,
 })
 const QUARTER = demand(12)

@@ -3,12 +3,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { NO_POOLS } from '../license/license-pool.ts'
-import type { Demand } from '../session/placement.ts'
+import type { Demand } from '../session/demand.ts'
 import { admit } from './admission.ts'
 import { capacityOf } from './capacity.ts'
 import { type CapacityProfile, changeCapacity, emptyProfile, enter, leave, settle } from './capacity-profile.ts'
 import { peakOver } from './machine-calendar.ts'
 import { isWithinLimits, type Use } from './promised-machine.ts'
+import { ALWAYS } from './span.ts'
 
 const CORES = 12
 const HOUR_MS = 3_600_000
@@ -22,6 +23,7 @@ const DEMANDS = [2, 4, 6, 8].map(
     cml_version: { min: null, max: null },
     license_affinity: [],
     ports: 0,
+    span: ALWAYS,
   }),
 )
 

@@ -1,5 +1,5 @@
 import type { Holders } from '../session/decide-scale-up.ts'
-import type { Demand } from '../session/placement.ts'
+import type { Demand } from '../session/demand.ts'
 import {
   accepts,
   canTake,

@@ -1,8 +1,13 @@
-import type { FreeResources } from '../session/free-capacity.ts'
 import type { Span } from './span.ts'
 
 /** What a machine has, and what a session takes of it. */
-export type Amounts = FreeResources
+export interface Amounts {
+  readonly cpu_cores: number
+  readonly memory_gb: number
+  readonly storage_gb: number
+  readonly nodes: number
+  readonly ports: number
+}
 
 const RESOURCES = ['cpu_cores', 'memory_gb', 'storage_gb', 'nodes', 'ports'] as const
 const WIDTH = RESOURCES.length

@@ -1,5 +1,6 @@
+import type { Demand } from '../session/demand.ts'
 import type { FreeCapacity } from '../session/free-capacity.ts'
-import { type Demand, refusalOf } from '../session/placement.ts'
+import { refusalOf } from '../session/placement.ts'
 import { type Amounts, fits, type MachineCalendar, machineCalendar, peakOver, put, remove } from './machine-calendar.ts'
 import type { Span } from './span.ts'
 

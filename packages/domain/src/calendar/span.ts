@@ -19,4 +19,7 @@ export const spanOf = (
   untilMs: toMs(timeslot.end) + timings.teardownMs,
 })
 
+/** A span that no time is outside of. */
+export const ALWAYS: Span = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }
+
 export const overlaps = (a: Span, b: Span): boolean => a.fromMs < b.untilMs && b.fromMs < a.untilMs

@@ -1,8 +1,8 @@
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { withReservation } from '../calendar/worker-ledger.ts'
 import type { LabRecord } from '../lab/lab-record.ts'
 import { textReason } from '../reason.ts'
-import { withReservation } from '../session/placement.ts'
 import type { Worker } from '../worker/worker.ts'
 import { afterSession, evidenceOf, withPeoplesLabs } from './activity-evidence.ts'
 

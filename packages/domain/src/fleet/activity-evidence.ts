@@ -1,7 +1,7 @@
+import { withoutReservation } from '../calendar/worker-ledger.ts'
 import { type Instant, readInstant } from '../instant.ts'
 import { isQuiet, type LabRecord } from '../lab/lab-record.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
-import { withoutReservation } from '../session/placement.ts'
 import type { Worker } from '../worker/worker.ts'
 import { ACTIVITY_EVENTS_MAX } from '../worker/worker-field-schemas.ts'
 

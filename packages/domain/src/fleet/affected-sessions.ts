@@ -143,7 +143,7 @@ const RESOLVE_THEMSELVES: ReadonlySet<string> = new Set<ReasonCode>([
   'waiting_for_resume',
   'waiting_for_license',
   'waiting_for_node_definitions',
-  'waiting_for_sessions_to_end',
+  'waiting_for_predecessors',
   'waiting_for_capacity',
   'session_starts_elsewhere',
   'lab_stopped_by_restart',

@@ -1,5 +1,6 @@
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { Worker } from '../worker/worker.ts'
 import { committedSpending, openCommitments } from './committed-spending.ts'
@@ -7,7 +8,7 @@ import { committedSpending, openCommitments } from './committed-spending.ts'
 const HOUR = 3_600_000
 const NOW = toMs('2026-01-01T10:00:00.000Z')
 const at = (hours: number) => toInstant(NOW + hours * HOUR)
-const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: at(-1) }
+const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(at(-1)) }
 const ENDS = new Map([
   ['ls-1', NOW + 2 * HOUR],
   ['ls-2', NOW + 3 * HOUR],

@@ -1,6 +1,7 @@
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { WORKER_STATUSES, type Worker } from '../worker/worker.ts'
 import {
@@ -16,7 +17,7 @@ import { SETTING_DEFAULTS, type SettingValues } from './settings.ts'
 const CREATED = '2026-01-01T00:00:00.000Z'
 const NOW = toMs('2026-01-01T10:00:00.000Z')
 const before = (seconds: number) => toInstant(NOW - seconds * 1000)
-const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: CREATED }
+const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(CREATED) }
 const QUIET: IdleEvidence = { last_activity_at: null, running_nodes: null }
 const FLEET: FleetCounts = { running: 5, lastScaleDownAt: null, recentStops: 0, size: 5, isHeld: false }
 const ONE_OF_20: FleetCounts = { ...FLEET, recentStops: 1, size: 20 }

@@ -1,5 +1,7 @@
 import { aServingWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { ALWAYS } from '../calendar/span.ts'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { freeCapacityOf } from '../session/free-capacity.ts'
 import { bestOf } from '../session/placement.ts'
 import type { Worker } from '../worker/worker.ts'
@@ -8,7 +10,12 @@ import { fleetCapacity } from './fleet-capacity.ts'
 
 const declared = { cpu_cores: 48, memory_gb: 184, storage_gb: 150, max_nodes: 200 }
 const reserved = { cpu_cores: 3.3, memory_gb: 12, storage_gb: 0, nodes: 3 }
-const metal = (more: Partial<Worker> = {}) => aServingWorker({ capacity: { declared, reserved }, ...more })
+const metal = ({ capacity = { declared, reserved }, ...more }: Partial<Worker> = {}) =>
+  aServingWorker({
+    capacity,
+    reservations: { 'ls-1': { ...capacity.reserved, ...heldFrom('2026-01-02T03:04:05.000Z') } },
+    ...more,
+  })
 const nodesOf = (...workers: Worker[]) => {
   const { declared, usable, reserved, closed_workers } = fleetCapacity(workers)
   return { declared: declared.nodes, usable: usable.nodes, reserved: reserved.nodes, closed_workers }
@@ -85,6 +92,7 @@ describe('the capacity of the fleet', () => {
 })
 
 const DEMAND = {
+  span: ALWAYS,
   session_id: null,
   needs: { cpu_cores: 1, memory_gb: 1, storage_gb: 1, node_count: 1, nested_virtualization: false },
   node_definitions: [],

@@ -1,4 +1,5 @@
-import { freeCapacityOf, rounded } from '../session/free-capacity.ts'
+import { rounded } from '../calendar/worker-ledger.ts'
+import { freeCapacityOf } from '../session/free-capacity.ts'
 import type { Worker } from '../worker/worker.ts'
 
 export interface CapacityAmounts {

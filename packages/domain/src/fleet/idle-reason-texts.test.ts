@@ -1,5 +1,6 @@
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { Worker } from '../worker/worker.ts'
 import { decideIdle, type FleetCounts } from './decide-idle.ts'
@@ -7,7 +8,7 @@ import { SETTING_DEFAULTS, type SettingValues } from './settings.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 2 * 3_600_000
 const ago = (seconds: number) => toInstant(NOW - seconds * 1000)
-const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ago(60) }
+const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(ago(60)) }
 const DRAIN: Worker['drain'] = {
   requested_at: ago(60),
   by: 'ann',

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { SETTING_DEFAULTS, type SettingValues } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { WorkerTemplate } from '../template/worker-template.ts'
@@ -160,7 +161,7 @@ describe('the forecast of a class', () => {
       status: 'RUNNING',
       service_status: 'AVAILABLE',
       capacity: { declared: CAPACITY, reserved: needs },
-      reservations: { 'ls-0001': { ...needs, since: NOW } },
+      reservations: { 'ls-0001': { ...needs, ...heldFrom(NOW) } },
       billing: { since: NOW, cause: 'session', closed_usd: 0 },
     })
     const running = session(1, { kind: 'small', from: -1, hours: 3 }, { status: 'RUNNING', worker_id: 'w-1' })

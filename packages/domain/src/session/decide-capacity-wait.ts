@@ -1,9 +1,9 @@
+import { type LedgerTime, ledgerTime } from '../calendar/worker-ledger.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { blockedSinceOf, WORKER_LOST_MS, workerLost } from './decide-session.ts'
-import { expectedCapacity, type FreeCapacity, type FreeResources } from './free-capacity.ts'
-import type { LabletSession } from './lablet-session.ts'
+import { blockedSinceOf, WORKER_LOST_MS, workerLost } from '../worker/worker-loss.ts'
+import { expectedCapacity } from './free-capacity.ts'
 import { isRead, refusalOf } from './placement.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
 import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting-session.ts'
@@ -12,9 +12,8 @@ import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './wait
 export const WORKER_BOOT_MS = 20 * 60_000
 
 /**
- * Decides what unplaced sessions wait for: booting workers, then capacity that becomes free in time, which both cost nothing
- * more; then a stopped worker that can be started; then a booting worker that is stuck. `left` are the sessions that need a new
- * machine.
+ * Decides what unplaced sessions wait for: booting workers, which cost nothing more; then a stopped worker that can be started; then
+ * a booting worker that is stuck. `left` are the sessions that need a new machine.
  */
 export function waitsForCapacity(
   unplaced: readonly Waiting[],
@@ -25,20 +24,26 @@ export function waitsForCapacity(
   const left: Waiting[] = []
   const workers = [...capacities.values()].map(({ worker }) => worker)
   const arriving = workers.filter(worker => isArriving(worker, input.nowMs))
-  const onSchedule = expected(arriving.filter(worker => !isStuck(worker, input.nowMs)))
-  const stuck = expected(arriving.filter(worker => isStuck(worker, input.nowMs)))
-  const stopped = expected(workers.filter(worker => isResumable(worker, input.nowMs)))
-  const later = new Map(capacities)
-  const ends = new Map(input.sessions.map(session => [session.id, leavesMs(session)]))
+  const time = ledgerTime(input.nowMs, input.timings)
+  const onSchedule = expected(
+    arriving.filter(worker => !isStuck(worker, input.nowMs)),
+    time,
+  )
+  const stuck = expected(
+    arriving.filter(worker => isStuck(worker, input.nowMs)),
+    time,
+  )
+  const stopped = expected(
+    workers.filter(worker => isResumable(worker, input.nowMs)),
+    time,
+  )
   const resumed = new Map<string, string[]>()
   const wait = ({ session }: Waiting, because: Reason) => waits.push({ kind: 'wait', session, because, forGood: false })
   for (const each of unplaced) {
     const early = takeFirst(onSchedule, each)
-    const leaving = early === null ? takeLater(later, ends, each, input) : null
-    const resumable = early === null && leaving === null ? takeFirst(stopped, each) : null
-    const awaited = early ?? (leaving === null && resumable === null ? takeFirst(stuck, each) : null)
+    const resumable = early === null ? takeFirst(stopped, each) : null
+    const awaited = early ?? (resumable === null ? takeFirst(stuck, each) : null)
     if (awaited !== null) wait(each, arrivalOf(capacities.get(awaited.id)?.worker ?? awaited))
-    else if (leaving !== null) wait(each, leaving)
     else if (resumable !== null) {
       resumed.set(resumable.id, [...(resumed.get(resumable.id) ?? []), each.session.id])
       wait(each, reason('waiting_for_resume', { worker: resumable.name }))
@@ -53,12 +58,6 @@ export function waitsForCapacity(
     })
   return { waits, left }
 }
-
-/** When a session frees its capacity: at the end of its slot, or at once if it ends early. */
-const leavesMs = ({ status, desired_status, timeslot }: LabletSession): number =>
-  desired_status === 'TERMINATED' || status === 'STOPPING' || status === 'STOPPED'
-    ? Number.NEGATIVE_INFINITY
-    : toMs(timeslot.end)
 
 /** Starts and stops that take longer than this wait for something else, such as EC2 capacity. */
 const POWER_MS_MAX = 30 * 60_000
@@ -126,7 +125,7 @@ export const isResumable = ({ status, desired_status, desired_until, pause }: Wo
  * The workers as they will be when they are available, the cheapest first. Sessions are found to fit where the purchase packed
  * them, so nothing is bought for them again.
  */
-function expected(workers: readonly Worker[]): CapacityByWorker {
+function expected(workers: readonly Worker[], time: LedgerTime): CapacityByWorker {
   const inOrder = workers.toSorted(
     (a, b) =>
       priceOf(a) - priceOf(b) ||
@@ -134,7 +133,7 @@ function expected(workers: readonly Worker[]): CapacityByWorker {
       compare(a.created_at, b.created_at) ||
       compare(a.id, b.id),
   )
-  return new Map(inOrder.map(worker => [worker.id, expectedCapacity(worker)]))
+  return new Map(inOrder.map(worker => [worker.id, expectedCapacity(worker, time)]))
 }
 /** An unknown price counts as the highest. */
 const priceOf = ({ cost_per_hour_usd }: Worker): number => cost_per_hour_usd ?? Number.MAX_VALUE
@@ -148,43 +147,4 @@ function takeFirst(capacities: CapacityByWorker, waiting: Waiting): Worker | nul
     return capacity.worker
   }
   return null
-}
-
-/** Capacity that other sessions free before it is needed. Waiting for it is free until a new machine would be too late. */
-function takeLater(
-  capacities: CapacityByWorker,
-  ends: ReadonlyMap<string, number>,
-  waiting: Waiting,
-  { settings, timings, nowMs }: SchedulingInput,
-): Reason | null {
-  const neededMs = toMs(waiting.session.timeslot.start) - timings.leadMs(waiting.definition, settings)
-  if (nowMs >= neededMs - WORKER_BOOT_MS) return null
-  for (const capacity of capacitiesFor(waiting, capacities)) {
-    if (capacity.closed !== null) continue
-    const { count, free } = freeAt(capacity, ends, neededMs)
-    if (count === 0 || refusalOf(waiting.demand, { ...capacity, free }) !== null) continue
-    take(capacities, capacity, waiting)
-    return reason('waiting_for_sessions_to_end', { worker: capacity.worker.name, sessions: count })
-  }
-  return null
-}
-
-/** How many sessions will have ended by then, and the free capacity without them. Their ports become free too. */
-function freeAt(
-  { worker, free }: FreeCapacity,
-  ends: ReadonlyMap<string, number>,
-  atMs: number,
-): { count: number; free: FreeResources } {
-  const later = { ...free }
-  let count = 0
-  for (const id of Object.keys(worker.reservations)) {
-    const left = worker.reservations[id]
-    if (left === undefined || (ends.get(id) ?? Number.POSITIVE_INFINITY) > atMs) continue
-    count += 1
-    later.cpu_cores += left.cpu_cores
-    later.memory_gb += left.memory_gb
-    later.storage_gb += left.storage_gb
-    later.nodes += left.nodes
-  }
-  return { count, free: later }
 }

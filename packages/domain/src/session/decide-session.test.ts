@@ -1,20 +1,19 @@
 import { aServingWorker, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { withReservation, withTimes } from '../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
 import { withBoot } from '../worker/boot-stages.ts'
 import { CONDITION, ServiceStatus, WORKER_STATUSES, type Worker } from '../worker/worker.ts'
+import { DUE_WORKER_LOST_MS, WORKER_LOST_MS, workerLost } from '../worker/worker-loss.ts'
 import {
   canServeLabs,
-  DUE_WORKER_LOST_MS,
   decideSession,
   INSTANTIATE_ATTEMPTS_MAX,
   type SessionAction,
   type SessionDecision,
   type SessionFacts,
-  WORKER_LOST_MS,
-  workerLost,
 } from './decide-session.ts'
 import {
   canMoveSession,
@@ -32,13 +31,19 @@ const MINUTE = 60_000
 const START = toMs(aSession().timeslot.start)
 const END = toMs(aSession().timeslot.end)
 
-const worker = aServingWorker({ entered_status_at: toInstant(START - 60 * MINUTE) })
+const ID = aSession().id
+const reserved = (from: number, until: number) => ({
+  since: toInstant(START - 60 * MINUTE),
+  from: toInstant(START + from * MINUTE),
+  until: toInstant(START + until * MINUTE),
+})
+const empty = aServingWorker({ entered_status_at: toInstant(START - 60 * MINUTE) })
+const worker = withReservation(empty, ID, aSession().needs, reserved(-20, 62))
 const seeing = (more: Partial<SessionFacts> = {}): SessionFacts => ({
   worker,
   isLabGone: false,
   isLabStopped: false,
   notBooted: null,
-  bootLeadMs: 20 * MINUTE,
   nowMs: START,
   ...more,
 })
@@ -85,7 +90,6 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     isLabGone: fc.boolean(),
     isLabStopped: fc.boolean(),
     notBooted: fc.constantFrom(null, '', 'R1 (STARTED)'),
-    bootLeadMs: fc.constantFrom(0, 20 * MINUTE),
     nowMs: fc.constantFrom(START - 120 * MINUTE, START - 15 * MINUTE, START, START + MINUTE, END, END + 90 * MINUTE),
   })
   const always = (check: (session: LabletSession, facts: SessionFacts, decision: SessionDecision) => void) =>
@@ -163,6 +167,37 @@ describe('a session that is not placed', () => {
   })
 })
 
+describe('a session whose capacity is promised after that of others', () => {
+  const BIG = { cpu_cores: 40, memory_gb: 64, storage_gb: 10, node_count: 4, nested_virtualization: false }
+  const both = withReservation(worker, 'ls-before', BIG, reserved(-120, -20))
+  const after = withReservation(both, ID, BIG, reserved(-20, 62))
+  const running = withTimes(after, 'ls-before', { started_at: toInstant(START - 120 * MINUTE) })
+  const scheduled = aSession({ status: 'SCHEDULED', worker_id: 'w-1' })
+  const blocked = reason('waiting_for_predecessors', { worker: running.name, sessions: ['ls-before'] })
+
+  it('starts its lab when theirs is gone, and says before which lab it waits for', () => {
+    const decision = decideSession(scheduled, seeing({ worker: running, nowMs: START - 19 * MINUTE }))
+    expect(decision).toEqual({ action: { kind: 'write', changes: { waiting_reason: blocked } }, because: blocked })
+    const waiting = { ...scheduled, waiting_reason: blocked }
+    expect(decideSession(waiting, seeing({ worker: running })).action).toMatchObject({ kind: 'wait' })
+    const gone = withReservation(worker, ID, BIG, reserved(-20, 62))
+    expect(decideSession(waiting, seeing({ worker: gone })).action).toMatchObject({
+      kind: 'write',
+      changes: { status: 'INSTANTIATING', waiting_reason: null },
+    })
+  })
+
+  it('does not wait for one that never started', () => {
+    expect(decideSession(scheduled, seeing({ worker: after })).action).toMatchObject({
+      changes: { status: 'INSTANTIATING' },
+    })
+  })
+
+  it('starts no lab without a reservation', () => {
+    expect(decideSession(scheduled, seeing({ worker: empty })).because.code).toBe('capacity_not_reserved')
+  })
+})
+
 it.each<[string, Partial<LabletSession>, Partial<SessionFacts>, object]>([
   ['is over', { status: 'ARCHIVED' }, {}, { code: 'status_is_final', params: { status: 'ARCHIVED' } }],
   ['is placed early', { status: 'SCHEDULED' }, { nowMs: START - 50 * MINUTE }, { code: 'lab_start_scheduled' }],
@@ -213,6 +248,7 @@ describe('a session that is SCHEDULED', () => {
     expect(decide({ nowMs: START - 20 * MINUTE - 1 }).action).toEqual({ kind: 'wait', afterMs: 1 })
     expect(changesOf(decide({ nowMs: START - 20 * MINUTE }))).toEqual({
       status: 'INSTANTIATING',
+      waiting_reason: null,
       pipeline: newPipeline('instantiate', 1),
     })
   })

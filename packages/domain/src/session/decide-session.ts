@@ -1,7 +1,8 @@
+import { labStartBlock } from '../calendar/lab-start-block.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
-import { type Reason, reason } from '../reason.ts'
-import type { BootCondition } from '../worker/boot-stages.ts'
-import { CONDITION, type Worker } from '../worker/worker.ts'
+import { type Reason, reason, sameReason } from '../reason.ts'
+import type { Worker } from '../worker/worker.ts'
+import { DUE_WORKER_LOST_MS, statusReason, workerLost } from '../worker/worker-loss.ts'
 import {
   conditionsOfRestart,
   restartReason,
@@ -23,10 +24,6 @@ import { movedAt } from './session-health.ts'
 import { moveStep } from './session-move-request.ts'
 
 const MINUTE_MS = 60_000
-/** A worker that is unavailable for longer than this counts as lost for what does not run on it. */
-export const WORKER_LOST_MS = 10 * MINUTE_MS
-/** A session that should begin and has no lab yet is placed elsewhere after this long. */
-export const DUE_WORKER_LOST_MS = 2 * MINUTE_MS
 export const INSTANTIATE_ATTEMPTS_MAX = 3
 const REQUEUE_MS = 5_000
 
@@ -62,7 +59,6 @@ export interface SessionFacts {
   readonly isLabStopped: boolean
   /** Names the nodes that are not up in a lab that came up without some; empty when all are, null when unknown. */
   readonly notBooted: string | null
-  readonly bootLeadMs: number
   readonly nowMs: number
 }
 
@@ -103,42 +99,6 @@ const isUnwanted = ({ desired_status }: LabletSession): boolean => desired_statu
 const canceled = ({ desired_by, desired_reason }: LabletSession): Reason =>
   reason('session_canceled', { by: desired_by, reason: desired_reason })
 
-/** Why a worker counts as lost; null while it does not. A lab that runs is never given up for this. */
-export function workerLost(worker: Worker | null, nowMs: number, afterMs = WORKER_LOST_MS): Reason | null {
-  if (worker === null) return reason('worker_deleted')
-  if (worker.status === 'TERMINATED') return statusReason(worker)
-  const since = awaySince(worker)
-  if (since === null || nowMs - toMs(since) < afterMs) return null
-  return reason('worker_lost', { worker: worker.name, status: worker.status, seconds: afterMs / 1000 })
-}
-
-export const statusReason = ({ name, status }: Worker): Reason => reason('worker_status', { worker: name, status })
-
-function awaySince(worker: Worker): Instant | null {
-  switch (worker.status) {
-    case 'STOPPED':
-    case 'FAILED':
-    case 'UNKNOWN':
-      return worker.entered_status_at
-    case 'RUNNING':
-    case 'DRAINING':
-    case 'TERMINATING':
-      return worker.service_status === 'AVAILABLE' ? null : silentSince(worker)
-    case 'STARTING':
-      return blockedSinceOf(worker)
-    default:
-      return null
-  }
-}
-
-/** Since when EC2 has no capacity for the worker, or something is missing for its launch; null if it is not blocked. */
-export const blockedSinceOf = ({ conditions }: Worker): Instant | null =>
-  conditions.find(({ type, status }) => type === CONDITION.blocked && status)?.since ?? null
-
-const silentSince = ({ conditions }: Worker): Instant | null =>
-  conditions.find(({ type, status }) => type === CML_READY && !status)?.since ?? null
-const CML_READY: BootCondition = 'CmlReady'
-
 /** While a worker drains or returns its license, CML still serves the labs on it. */
 export const canServeLabs = (worker: Worker | null): boolean =>
   worker !== null &&
@@ -150,13 +110,21 @@ const canStartLabs = (worker: Worker | null): boolean => canServeLabs(worker) &&
 
 const notServing = (worker: Worker | null): Reason => reason('worker_not_serving', { worker: worker?.name ?? null })
 
-function decideScheduled(session: LabletSession, { worker, bootLeadMs, nowMs }: SessionFacts): SessionDecision {
+function decideScheduled(session: LabletSession, { worker, nowMs }: SessionFacts): SessionDecision {
   if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
   if (toMs(session.timeslot.end) <= nowMs) return write({ status: 'EXPIRED' }, neverStarted(session))
-  const dueInMs = toMs(session.timeslot.start) - bootLeadMs - nowMs
+  const from = worker?.reservations[session.id]?.from
+  const dueInMs = from === undefined ? 0 : toMs(from) - nowMs
   if (dueInMs > 0) return wait(dueInMs, reason('lab_start_scheduled'))
-  if (!canStartLabs(worker)) return wait(REQUEUE_MS, workerLost(worker, nowMs) ?? notServing(worker))
-  return write({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 1) }, reason('starting_lab'))
+  if (worker === null || !canStartLabs(worker)) return wait(REQUEUE_MS, workerLost(worker, nowMs) ?? notServing(worker))
+  const block = labStartBlock(worker, session.id)
+  if (block === null)
+    return write(
+      { status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 1), waiting_reason: null },
+      reason('starting_lab'),
+    )
+  const isKnown = session.waiting_reason !== null && sameReason(session.waiting_reason, block)
+  return isKnown ? wait(REQUEUE_MS, block) : write({ waiting_reason: block }, block)
 }
 
 const NEVER_READY = 'the timeslot ended before the lab was ready'

@@ -1,24 +1,34 @@
+import { type Amounts, copied, type MachineCalendar, peakOver, put } from '../calendar/machine-calendar.ts'
+import { ALWAYS, type Span } from '../calendar/span.ts'
+import {
+  AS_PLANNED,
+  type LedgerTime,
+  ledgerCalendar,
+  rounded,
+  timesOf,
+  usedBy,
+  withReservation,
+} from '../calendar/worker-ledger.ts'
+import type { Instant } from '../instant.ts'
 import { PORT_POOL } from '../lab/ports.ts'
 import { FREE_NODES, nodesOfProduct } from '../license/nodes-of-product.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import { approvalRequired, needsApproval } from '../worker/instance-trust.ts'
 import { CONDITION, holds, type Worker } from '../worker/worker.ts'
+import type { Demand } from './demand.ts'
 
-export interface FreeResources {
-  readonly cpu_cores: number
-  readonly memory_gb: number
-  readonly storage_gb: number
-  readonly nodes: number
-  readonly ports: number
-}
+export type FreeResources = Amounts
 
 /** The facts that placement needs about a worker, computed once: a cycle compares every worker with every session. */
 export interface FreeCapacity {
   readonly worker: Worker
   /** Why the worker accepts no sessions; null if it does. */
   readonly closed: Reason | null
+  /** Resources that are free at every time from now on. */
   readonly free: FreeResources
+  /** Reserved resources at each moment. */
+  readonly calendar: MachineCalendar
   /** How full the worker is. The fullest that fits is taken. */
   readonly score: number
   /** Whether the worker is not available yet, so that unknown facts about its CML don't count against it. */
@@ -27,21 +37,48 @@ export interface FreeCapacity {
 
 const PORTS = PORT_POOL.to - PORT_POOL.from + 1
 
-export function freeCapacityOf(worker: Worker): FreeCapacity {
+/** Overdue reservations count as long as they may still hold at that time. */
+export function freeCapacityOf(worker: Worker, time: LedgerTime = AS_PLANNED): FreeCapacity {
   const portsTaken = Object.values(worker.ports).reduce((sum, each) => sum + Object.keys(each).length, 0)
+  const limits = { ...limitsOf(worker), ports: PORTS - portsTaken }
+  const calendar = ledgerCalendar(worker.reservations, limits, time)
   return {
     worker,
     closed: closedBecause(worker),
-    free: { ...freeOn(worker), ports: PORTS - portsTaken },
+    free: freeOver(calendar, ALWAYS),
+    calendar,
     score: scoreOf(worker),
     isExpected: false,
   }
 }
 
+/** Resources that are free at each moment of the span. */
+export function freeOver(calendar: MachineCalendar, span: Span): FreeResources {
+  const { limits } = calendar
+  const peak = peakOver(calendar, span)
+  return {
+    cpu_cores: rounded(limits.cpu_cores - peak.cpu_cores),
+    memory_gb: rounded(limits.memory_gb - peak.memory_gb),
+    storage_gb: rounded(limits.storage_gb - peak.storage_gb),
+    nodes: limits.nodes - peak.nodes,
+    ports: limits.ports - peak.ports,
+  }
+}
+
+/** The capacity with one more session on the worker. */
+export function filled(capacity: FreeCapacity, demand: Demand, since: Instant): FreeCapacity {
+  const times = timesOf(demand.span, since)
+  const worker = withReservation(capacity.worker, demand.session_id ?? '', demand.needs, times)
+  const calendar = copied(capacity.calendar)
+  const use = { ...usedBy({ ...demand.needs, nodes: demand.needs.node_count }), ports: demand.ports }
+  put(calendar, demand.span, use)
+  return { ...capacity, worker, calendar, free: freeOver(calendar, ALWAYS), score: scoreOf(worker) }
+}
+
 /** The worker's capacity once it runs, serves and has its license. Without a seat of its license pool it gets none. */
-export function expectedCapacity(worker: Worker): FreeCapacity {
+export function expectedCapacity(worker: Worker, time: LedgerTime = AS_PLANNED): FreeCapacity {
   const serving = { status: 'RUNNING', service_status: 'AVAILABLE', desired_status: 'RUNNING' } as const
-  return { ...freeCapacityOf({ ...licensed(worker), ...serving }), isExpected: true }
+  return { ...freeCapacityOf({ ...licensed(worker), ...serving }, time), isExpected: true }
 }
 
 function licensed(worker: Worker): Worker {
@@ -79,22 +116,20 @@ export function licenseLimit(worker: Worker): Pick<Shortage, 'node_limit' | 'lic
 }
 export const NO_LIMIT: Pick<Shortage, 'node_limit' | 'license'> = { node_limit: null, license: null }
 
-export function freeOn(worker: Worker): Omit<FreeResources, 'ports'> {
-  const { declared, reserved } = worker.capacity
+/** How much the labs on the worker may use together. */
+export function limitsOf(worker: Worker): Omit<Amounts, 'ports'> {
+  const { declared } = worker.capacity
   return {
-    cpu_cores: rounded((declared?.cpu_cores ?? 0) - reserved.cpu_cores),
-    memory_gb: rounded((declared?.memory_gb ?? 0) - reserved.memory_gb),
-    storage_gb: rounded(storageOf(declared) - reserved.storage_gb),
-    nodes: nodesMax(worker) - reserved.nodes,
+    cpu_cores: declared?.cpu_cores ?? 0,
+    memory_gb: declared?.memory_gb ?? 0,
+    storage_gb: storageOf(declared),
+    nodes: nodesMax(worker),
   }
 }
 
 /** An unknown size limits nothing; without any capacity there is none. */
 const storageOf = (declared: Worker['capacity']['declared']): number =>
   declared === null ? 0 : (declared.storage_gb ?? Number.POSITIVE_INFINITY)
-
-/** Rounds off the errors of decimal sums, which must neither refuse a session that fits nor accept one that does not. */
-export const rounded = (sum: number): number => Math.round(sum * 1e6) / 1e6
 
 const SESSION_WEIGHT = 0.01
 const SESSIONS_WEIGHT_MAX = 0.05

@@ -1,7 +1,9 @@
+import { labStartBlock } from '../calendar/lab-start-block.ts'
 import { type Instant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { DUE_WORKER_LOST_MS, mayRun, statusReason, WORKER_LOST_MS, workerLost } from './decide-session.ts'
+import { DUE_WORKER_LOST_MS, statusReason, WORKER_LOST_MS, workerLost } from '../worker/worker-loss.ts'
+import { mayRun } from './decide-session.ts'
 import { STOPPED_CODES } from './lab-stop-cause.ts'
 import { isUp, LAB_STOPPED, type LabletSession } from './lablet-session.ts'
 
@@ -24,7 +26,7 @@ export function departureOf(session: LabletSession, worker: Worker | null, nowMs
   if (desired_status !== 'RUNNING') return null
   const isDue = toMs(timeslot.start) - nowMs <= DUE_MS
   const unlessInUse = () => placeAgainReason(worker, nowMs, isDue ? DUE_WORKER_LOST_MS : WORKER_LOST_MS)
-  if (status === 'SCHEDULED') return departure(unlessInUse(), false)
+  if (status === 'SCHEDULED') return departure(unlessInUse() ?? blockedTooLong(session, worker, nowMs), false)
   if (!isUp(status) || toMs(timeslot.end) <= nowMs) return null
   if (worker === null || worker.status === 'TERMINATED') return departure(workerLost(worker, nowMs), false)
   const stopped = stoppedForGood(session, worker)
@@ -33,6 +35,13 @@ export function departureOf(session: LabletSession, worker: Worker | null, nowMs
   if (isInUse && mayRun(worker)) return null
   const lost = isInUse ? workerLost(worker, nowMs) : unlessInUse()
   return departure(lost ?? keepsFailing(worker, nowMs), true)
+}
+
+/** Its capacity should be free for some time, and labs of earlier sessions still run there. */
+function blockedTooLong({ id }: LabletSession, worker: Worker | null, nowMs: number): Reason | null {
+  const from = worker?.reservations[id]?.from
+  if (worker === null || from === undefined || nowMs - toMs(from) < DUE_WORKER_LOST_MS) return null
+  return labStartBlock(worker, id)
 }
 
 /** LCM stops the labs on a worker before it terminates it, and no lab is started there again. */

@@ -1,20 +1,13 @@
 import { aDefinition, aServingWorker } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { withoutReservation, withReservation } from '../calendar/worker-ledger.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { WORKER_STATUSES } from '../worker/worker.ts'
+import { type Demand, demandOf } from './demand.ts'
 import { freeCapacityOf, nodesMax } from './free-capacity.ts'
-import {
-  bestOf,
-  compareVersions,
-  type Demand,
-  demandOf,
-  place,
-  type RefusalCategory,
-  withoutReservation,
-  withReservation,
-} from './placement.ts'
+import { bestOf, compareVersions, place, type RefusalCategory } from './placement.ts'
 
 const NOW = '2026-01-02T03:04:05.000Z'
 const demand = (more: Partial<Demand> = {}): Demand => ({ ...demandOf(aDefinition(), 'ls-1'), ...more })
@@ -263,7 +256,10 @@ describe('the best', () => {
     fc.assert(
       fc.property(fc.array(fc.array(load, { maxLength: 3 }), { maxLength: 8 }), loads => {
         const workers = loads.map((each, n) => loaded(`w${n}`, ...each))
-        const best = bestOf(demand(), workers.map(freeCapacityOf))
+        const best = bestOf(
+          demand(),
+          workers.map(worker => freeCapacityOf(worker)),
+        )
         expect(best?.worker.id).toBe(ranked(...workers)[0])
       }),
     )

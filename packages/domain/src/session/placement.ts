@@ -1,34 +1,17 @@
-import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import { AS_PLANNED, type LedgerTime } from '../calendar/worker-ledger.ts'
 import type { LabNeeds } from '../lab/topology.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import type { Worker } from '../worker/worker.ts'
-import { type FreeCapacity, freeCapacityOf, freeOn, licenseLimit, NO_LIMIT, rounded, scoreOf } from './free-capacity.ts'
-
-/** The resources that a session needs on its worker. */
-export interface Demand {
-  readonly session_id: string | null
-  readonly needs: LabNeeds
-  readonly node_definitions: readonly string[]
-  readonly cml_version: { readonly min: string | null; readonly max: string | null }
-  readonly license_affinity: readonly string[]
-  readonly ports: number
-}
-
-/** The part of a definition that its sessions are placed by. */
-export type Placed = Pick<
-  LabletDefinition,
-  'needs' | 'node_definitions_required' | 'cml_version' | 'license_affinity' | 'port_template'
->
-
-export const demandOf = (definition: Placed, sessionId: string | null = null): Demand => ({
-  session_id: sessionId,
-  needs: definition.needs,
-  node_definitions: definition.node_definitions_required,
-  cml_version: definition.cml_version,
-  license_affinity: definition.license_affinity,
-  ports: definition.port_template.length,
-})
+import type { Demand } from './demand.ts'
+import {
+  type FreeCapacity,
+  type FreeResources,
+  freeCapacityOf,
+  freeOver,
+  licenseLimit,
+  NO_LIMIT,
+} from './free-capacity.ts'
 
 export const REFUSALS = ['status', 'license', 'capacity', 'cml_version', 'node_definitions', 'ports'] as const
 export type RefusalCategory = (typeof REFUSALS)[number]
@@ -54,10 +37,10 @@ export interface Placement {
 }
 
 /** Every worker is a candidate or refused with a reason. Full workers come first: an empty one can be stopped. */
-export function place(demand: Demand, workers: readonly Worker[]): Placement {
+export function place(demand: Demand, workers: readonly Worker[], time: LedgerTime = AS_PLANNED): Placement {
   const fitting: FreeCapacity[] = []
   const refusals: Refusal[] = []
-  for (const capacity of workers.map(freeCapacityOf)) {
+  for (const capacity of workers.map(worker => freeCapacityOf(worker, time))) {
     const refusal = refusalOf(demand, capacity)
     if (refusal === null) fitting.push(capacity)
     else refusals.push({ worker_id: capacity.worker.id, category: refusal.category, because: refusal.because() })
@@ -122,8 +105,16 @@ function refusedByLicense(
   return refuse('license', () => reason('license_mismatch', params))
 }
 
-function refusedByCapacity({ needs }: Demand, { worker, free }: FreeCapacity): WorkerRefusal | null {
+function refusedByCapacity(
+  { needs, span }: Demand,
+  { worker, free: always, calendar }: FreeCapacity,
+): WorkerRefusal | null {
   if (worker.capacity.declared === null) return refuse('capacity', () => reason('capacity_unknown'))
+  if (shortageOf(needs, always, worker) === null) return null
+  return shortageOf(needs, freeOver(calendar, span), worker)
+}
+
+function shortageOf(needs: LabNeeds, free: FreeResources, worker: Worker): WorkerRefusal | null {
   return (
     shortOf('memory_gb', needs.memory_gb, free.memory_gb) ??
     shortOf('cpu_cores', needs.cpu_cores, free.cpu_cores) ??
@@ -186,46 +177,4 @@ function refusedByPorts({ ports }: Demand, { free }: FreeCapacity): WorkerRefusa
   return ports <= free.ports
     ? null
     : refuse('ports', () => reason('insufficient_ports', { needed: ports, free: free.ports }))
-}
-
-/** The worker with one more session on it, as the ledger will have it. */
-export function withReservation(worker: Worker, sessionId: string, needs: LabNeeds, since: string): Worker {
-  const reservation = {
-    cpu_cores: needs.cpu_cores,
-    memory_gb: needs.memory_gb,
-    storage_gb: needs.storage_gb,
-    nodes: needs.node_count,
-    since,
-  }
-  return withReservations(worker, { ...worker.reservations, [sessionId]: reservation })
-}
-
-export function withoutReservation(worker: Worker, sessionId: string): Worker {
-  const { [sessionId]: _, ...others } = worker.reservations
-  return withReservations(worker, others)
-}
-
-/** The worker without any session. */
-export const emptied = (worker: Worker): Worker => withReservations({ ...worker, ports: {} }, {})
-
-/** The sum is computed from the reservations, never from an earlier sum. */
-function withReservations(worker: Worker, reservations: Worker['reservations']): Worker {
-  const reserved = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
-  for (const each of Object.values(reservations)) {
-    reserved.cpu_cores += each.cpu_cores
-    reserved.memory_gb += each.memory_gb
-    reserved.storage_gb += each.storage_gb
-    reserved.nodes += each.nodes
-  }
-  reserved.cpu_cores = rounded(reserved.cpu_cores)
-  reserved.memory_gb = rounded(reserved.memory_gb)
-  reserved.storage_gb = rounded(reserved.storage_gb)
-  return { ...worker, reservations, capacity: { ...worker.capacity, reserved } }
-}
-
-/** The capacity with one more session on the worker. */
-export function filled(capacity: FreeCapacity, demand: Demand, since: string): FreeCapacity {
-  const worker = withReservation(capacity.worker, demand.session_id ?? '', demand.needs, since)
-  const free = { ...freeOn(worker), ports: capacity.free.ports - demand.ports }
-  return { ...capacity, worker, free, score: scoreOf(worker) }
 }

@@ -2,6 +2,7 @@ import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/t
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { timingsOf } from '../calendar/timings.ts'
+import { withoutReservation, withReservation } from '../calendar/worker-ledger.ts'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import { AUTO, SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
@@ -9,7 +10,6 @@ import type { LabNeeds } from '../lab/topology.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
 import { CONDITION, type Worker, workerOfTemplate } from '../worker/worker.ts'
 import type { LabletSession } from './lablet-session.ts'
-import { withoutReservation, withReservation } from './placement.ts'
 import { isDue, schedule } from './scheduling.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
 
@@ -346,57 +346,39 @@ describe('without capacity', () => {
   })
 
   describe('with capacity that becomes free in time', () => {
-    // Its lab takes 10 min and a new machine 20: waiting costs nothing until 30 min before the start.
+    // Its lab takes 10 min, and a teardown 2.
     const leaving = booked('x', 10, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
     const waiting = booked('a', 5, slot(34, 90))
-    const input = anInput({
-      sessions: [leaving, waiting],
-      workers: [holding(machine('full', 10), leaving), stoppedWorker],
+    const until = (minutes: number | null) => {
+      const times = { since: at(-70), from: at(-70), until: minutes === null ? null : at(minutes) }
+      return [withReservation(machine('full', 10), 'x', leaving.needs, times), stoppedWorker]
+    }
+    const input = anInput({ sessions: [leaving, waiting], workers: until(22) })
+
+    it('places the session there, and neither resumes nor buys', () => {
+      const steps = schedule(input)
+      expect([placesOf(steps), steps.length]).toEqual([[['a', 'full']], 1])
     })
 
-    it('waits for sessions that end, and neither resumes nor buys', () => {
-      expect(schedule(input)).toEqual([
-        {
-          kind: 'wait',
-          session: waiting,
-          because: reason('waiting_for_sessions_to_end', { worker: 'full', sessions: 1 }),
-          forGood: false,
-        },
-      ])
+    it.each<[string, Partial<SchedulingInput>]>([
+      ['ends too late for the lab to start', { workers: until(25) }],
+      ['is held until a scan has seen its lab gone', { workers: until(null) }],
+      ['should be gone, while the lab must start', { workers: until(-1), nowMs: NOW + 24 * MINUTE }],
+      ['ends in time for other labs', { definitions: new Map([['ld-1', aDefinition({ boot_lead_minutes: 15 })]]) }],
+    ])('does not count on a session that %s', (_, more) => {
+      expect(ofKind(schedule({ ...input, ...more }), 'resume')).toHaveLength(1)
     })
 
-    it('stops waiting when a new machine would be too late', () => {
-      expect(ofKind(schedule({ ...input, nowMs: NOW + 3 * MINUTE }), 'resume')).toHaveLength(0)
-      expect(ofKind(schedule({ ...input, nowMs: NOW + 4 * MINUTE }), 'resume')).toHaveLength(1)
-    })
-
-    it('does not wait for a session that ends too late for the lab to start', () => {
-      const late = { ...leaving, ...slot(-60, 25) }
-      expect(ofKind(schedule({ ...input, sessions: [late, waiting] }), 'resume')).toHaveLength(1)
-    })
-
-    it.each<[string, Partial<LabletSession>]>([
-      ['was canceled', { desired_status: 'TERMINATED' }],
-      ['is being torn down', { status: 'STOPPING' }],
-    ])('waits for one that %s, however long it was booked for', (_, more) => {
-      const early = { ...leaving, ...slot(-60, 600), ...more }
-      expect(reasonsOf(schedule({ ...input, sessions: [early, waiting] }))).toEqual([
-        ['a', reason('waiting_for_sessions_to_end', { worker: 'full', sessions: 1 })],
-      ])
-    })
-
-    it('respects the boot lead of the definition', () => {
-      const definitions = new Map([['ld-1', aDefinition({ boot_lead_minutes: 15 })]])
-      expect(ofKind(schedule({ ...input, definitions }), 'resume')).toHaveLength(1)
+    it('counts on one that should be gone, and has time for its teardown', () => {
+      expect(placesOf(schedule({ ...input, workers: until(-1) }))).toEqual([['a', 'full']])
     })
 
     it('assigns that capacity once', () => {
       const three = ['a', 'b', 'c'].map(id => ({ ...waiting, id }))
       const steps = schedule({ ...input, sessions: [leaving, ...three] })
-      expect(reasonsOf(steps)).toMatchObject([
-        ['a', { code: 'waiting_for_sessions_to_end' }],
-        ['b', { code: 'waiting_for_sessions_to_end' }],
-        ['c', { code: 'waiting_for_resume' }],
+      expect([placesOf(steps).map(([id]) => id), reasonsOf(steps)]).toMatchObject([
+        ['a', 'b'],
+        [['c', { code: 'waiting_for_resume' }]],
       ])
     })
 
@@ -404,14 +386,11 @@ describe('without capacity', () => {
       const half = booked('x', 5, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
       const now = booked('n', 5, slot(0, 60))
       const large = booked('a', 10, slot(34, 90))
-      const workers = [holding(machine('full', 10), half)]
+      const times = { since: at(-70), from: at(-70), until: at(22) }
+      const workers = [withReservation(machine('full', 10), 'x', half.needs, times)]
       const steps = schedule({ ...input, sessions: [half, now, large], workers })
       expect(placesOf(steps)).toEqual([['n', 'full']])
       expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
-    })
-
-    it('does not count capacity of a session without a known end', () => {
-      expect(ofKind(schedule({ ...input, sessions: [waiting] }), 'resume')).toHaveLength(1)
     })
   })
 })

@@ -1,11 +1,15 @@
+import { type Span, spanOf } from '../calendar/span.ts'
+import { ledgerTime } from '../calendar/worker-ledger.ts'
+import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { WORKER_BOOT_MS, waitsForCapacity } from './decide-capacity-wait.ts'
 import { purchases } from './decide-scale-up.ts'
+import { demandOf } from './demand.ts'
 import { type FreeCapacity, freeCapacityOf } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
-import { bestOf, demandOf } from './placement.ts'
+import { bestOf } from './placement.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
 import { movedAt } from './session-health.ts'
 import { movedAwayFrom } from './session-move-request.ts'
@@ -42,7 +46,8 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
   const expired = sessions
     .filter(session => isWaiting(session) && isEnded(session))
     .map((session): SchedulingStep => ({ kind: 'expire', session, because: reason('timeslot_over') }))
-  const capacities: CapacityByWorker = new Map(workers.map(worker => [worker.id, freeCapacityOf(worker)]))
+  const time = ledgerTime(nowMs, input.timings)
+  const capacities: CapacityByWorker = new Map(workers.map(worker => [worker.id, freeCapacityOf(worker, time)]))
   const cycle: Cycle = { ...input, capacities, reserved: workersBySession(workers) }
   const attempts = sessions
     .filter(session => isToPlace(session) && !isEnded(session))
@@ -51,6 +56,12 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
   const unplaced = attempts.flatMap(({ waiting }) => waiting ?? [])
   const { waits, left } = waitsForCapacity(unplaced, capacities, input)
   return [...expired, ...attempts.flatMap(({ step }) => step ?? []), ...waits, ...purchases(left, capacities, input)]
+}
+
+/** When a session needs its capacity, if it is placed now. */
+const spanFrom = (session: LabletSession, definition: LabletDefinition, { timings, settings, nowMs }: Cycle): Span => {
+  const { fromMs, untilMs } = spanOf(session, definition, timings, settings)
+  return { fromMs: Math.max(fromMs, nowMs), untilMs }
 }
 
 interface Cycle extends SchedulingInput {
@@ -80,7 +91,7 @@ function attempt(session: LabletSession, cycle: Cycle): Attempt {
     return { step: { kind: 'wait', session, because: reason('definition_deleted'), forGood: true } }
   }
   if (leaves !== null && toMs(session.timeslot.end) - nowMs <= timings.leadMs(definition, settings)) return {}
-  const demand = { ...demandOf(definition, session.id), needs: session.needs }
+  const demand = { ...demandOf(definition, session.id, spanFrom(session, definition, cycle)), needs: session.needs }
   const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
   const capacity = bestElsewhere(waiting, capacities)
   if (capacity === null) return leaves === null ? { waiting } : {}

@@ -1,7 +1,8 @@
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { Demand } from './demand.ts'
 import type { FreeCapacity } from './free-capacity.ts'
+import { filled } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
-import { type Demand, filled } from './placement.ts'
 
 /** A session to place, with its demand. */
 export interface Waiting {

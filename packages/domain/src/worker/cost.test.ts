@@ -1,6 +1,7 @@
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { reason } from '../reason.ts'
 import { withBoot } from './boot-stages.ts'
@@ -9,7 +10,7 @@ import { CONDITION, WORKER_STATUSES, type Worker, type WorkerStatus } from './wo
 
 const START = toMs('2026-01-01T00:00:00.000Z')
 const at = (hours: number) => toInstant(START + hours * 3_600_000)
-const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: at(0) }
+const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(at(0)) }
 const machine = { ec2_instance_id: 'i-1' }
 const RETURNING = {
   type: CONDITION.returningLicense,

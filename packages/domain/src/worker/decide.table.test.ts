@@ -1,6 +1,7 @@
 import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
 import { anInstance, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { reason, textReason } from '../reason.ts'
 import { bootReached, withBoot } from './boot-stages.ts'
@@ -188,7 +189,7 @@ describe('the way down', () => {
     ['EC2 terminated', ec2('terminated'), 'TERMINATED'],
     ['its machine gone', GONE, 'TERMINATED'],
   ])('DRAINING, %s', (_, observed, done) => {
-    const session = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ENTERED }
+    const session = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(ENTERED) }
     const deadline = toInstant(SOON + 3_600_000)
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: ENTERED, by: 'ann', reason: '', then: 'STOPPED', deadline } as const

@@ -1,5 +1,6 @@
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { heldFrom } from '../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../instant.ts'
 import {
   canMove,
@@ -83,7 +84,7 @@ describe('a request that no status serves yet', () => {
 const NOW = toInstant(toMs(aWorker().entered_status_at) + 3_600_000)
 const RESTART = { external_stop: 'restart' } as const
 const ACCEPT = { external_stop: 'accept' } as const
-const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: NOW }
+const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(NOW) }
 const drain = (more: Partial<Drain> = {}): Drain => ({
   requested_at: NOW,
   by: 'ann',

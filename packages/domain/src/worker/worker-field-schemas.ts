@@ -219,6 +219,16 @@ export const Reservation = z
     storage_gb: z.number().nonnegative().meta({ description: 'Storage in GB.', example: 20 }),
     nodes: z.int().nonnegative().meta({ description: 'Lab nodes.', example: 5 }),
     since: Instant.meta({ description: 'When it was reserved.', example: '2026-01-02T03:04:05.678Z' }),
+    from: Instant.meta({ description: 'When the lab starts.', example: '2026-01-02T03:04:05.678Z' }),
+    until: Instant.nullable().meta({
+      description:
+        'When the lab should be gone; null while it is held until a scan of the worker has seen the lab gone.',
+      example: '2026-01-02T05:06:05.678Z',
+    }),
+    started_at: Instant.nullable().meta({
+      description: 'When the start of the lab was permitted, because its capacity was free; null before.',
+      example: null,
+    }),
   })
   .meta({ id: 'Reservation', description: 'Capacity that a worker reserves for a session.' })
 export type Reservation = z.infer<typeof Reservation>
@@ -236,7 +246,9 @@ export const WorkerCapacity = z
       description:
         'From the template at creation; of an imported machine from its instance type; null if that is unknown.',
     }),
-    reserved: Reservation.omit({ since: true }).meta({ description: 'The sum of all reservations.' }),
+    reserved: Reservation.pick({ cpu_cores: true, memory_gb: true, storage_gb: true, nodes: true }).meta({
+      description: 'The most that is reserved at one time.',
+    }),
   })
   .meta({ id: 'WorkerCapacity', description: 'Declared and reserved capacity of a worker.' })
 export const NOTHING_RESERVED = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }

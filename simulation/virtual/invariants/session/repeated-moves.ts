@@ -1,8 +1,8 @@
 import { toMs } from '@lcm/domain/instant'
-import { WORKER_LOST_MS } from '@lcm/domain/session/decide-session'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isMove } from '@lcm/domain/session/session-health'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { WORKER_LOST_MS } from '@lcm/domain/worker/worker-loss'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 
 /** A session waits for a machine that may come back, so that it isn't moved back and forth with every restart. */

@@ -1,4 +1,5 @@
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
@@ -39,7 +40,7 @@ const since = '2026-01-02T03:04:05.000Z'
 const declared = { cpu_cores: 3, memory_gb: 192, storage_gb: 200, max_nodes: 100 }
 const holding = (count: number): Worker => {
   const reservations = Object.fromEntries(
-    Array.from({ length: count }, (_, n) => [`ls-${n}`, { ...SHARE, since }] as const),
+    Array.from({ length: count }, (_, n) => [`ls-${n}`, { ...SHARE, ...heldFrom(since) }] as const),
   )
   const reserved = count === 0 ? NOTHING_RESERVED : mapped(SHARE, each => each * count)
   return aWorker({ name: 'metal-1', reservations, capacity: { declared, reserved } })

@@ -1,4 +1,4 @@
-import { withReservation } from '@lcm/domain/session/placement'
+import { withReservation } from '@lcm/domain/calendar/worker-ledger'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aServingWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'

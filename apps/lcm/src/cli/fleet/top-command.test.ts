@@ -1,3 +1,4 @@
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { NO_ACTIVITY, NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { NO_METRICS } from '@lcm/testkit/observation-builders'
@@ -12,7 +13,7 @@ const START = new Date(START_MS).toISOString()
 const AN_HOUR_AGO = new Date(START_MS - 3_600_000).toISOString()
 const RUNNING = { billing: { since: AN_HOUR_AGO, cause: 'idle', closed_usd: 1 } } as const
 const EPOCH = 3
-const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: START }
+const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(START) }
 
 const aBusyWorker = (name: string, more: Partial<Worker> = {}) =>
   aRunningWorker({ id: `w-${name}`, name, ec2_instance_id: `i-${name}`, ...RUNNING, ...more })

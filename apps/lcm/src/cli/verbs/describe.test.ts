@@ -1,3 +1,4 @@
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
@@ -15,7 +16,7 @@ it('describes a worker by name', async () => {
 it('shows when the session ends that a drain waits for', async () => {
   const { shell, api, out } = capturedShell()
   const { created_at: since } = aRunningWorker()
-  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since }
+  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(since) }
   const deadline = '2026-01-01T04:00:00.000Z'
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const drain = { requested_at: since, by: 'ann', reason: '', then: 'STOPPED' as const, deadline }

@@ -1,10 +1,11 @@
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
 import { aRunningWorker } from '../testing/resource-builders.ts'
 
 const ID = 'w-0abcdefgh0001'
-const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom('2026-01-01T00:00:00.000Z') }
 
 function fleet(options: CapturedOptions = {}) {
   const captured = capturedShell(options)

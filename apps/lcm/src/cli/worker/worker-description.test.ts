@@ -1,3 +1,4 @@
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { withBoot } from '@lcm/domain/worker/boot-stages'
@@ -83,7 +84,7 @@ it('omits empty sections', () => {
 })
 
 it('shows the sessions that a drain waits for, and the license status', () => {
-  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom('2026-01-01T00:00:00.000Z') }
   const worker = aRunningWorker({
     status: 'DRAINING',
     cordoned: true,
@@ -111,7 +112,7 @@ it('shows the sessions that a drain waits for, and the license status', () => {
 })
 
 it('shows when the sessions of a drain end, if all ends are known', () => {
-  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
+  const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom('2026-01-01T00:00:00.000Z') }
   const [requested_at, deadline] = ['2026-01-01T00:00:00.000Z', '2026-01-01T04:00:00.000Z']
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const drain = { requested_at, by: 'ann', reason: '', then: 'STOPPED' as const, deadline }

@@ -7,6 +7,7 @@ import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { momentText } from '@lcm/domain/text/format-amounts'
 import type { Api } from '../../api-context.ts'
+import { extendReservation } from '../session/session-reservation.ts'
 import { currentSettings } from '../settings/queries.ts'
 import type { CalendarBatch, CalendarHead } from './calendar-head.ts'
 import { promisedSpan } from './calendar-uses.ts'
@@ -212,6 +213,8 @@ export async function admitExtension(
       const untilMs = extensibleUntil(profile, id, use.span.untilMs + byMs)
       if (untilMs < use.span.untilMs + byMs) throw tooLong(profile, Math.floor((untilMs - use.span.untilMs) / 60_000))
     }
+    // Its worker must have the capacity too; what it reserves for a refused extension is given back with the session.
+    await extendReservation(api, session, end)
     const { span } = session.admission
     const longer = span === null ? null : { ...span, until: toInstant(toMs(span.until) + byMs) }
     return acceptAndFinish(api, head, { kind: 'extend', ...extension, end, span: longer })

@@ -4,8 +4,8 @@ import type { Timings } from '@lcm/domain/calendar/timings'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import type { Demand } from '@lcm/domain/session/demand'
 import { isFinal, isOver, type LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Demand } from '@lcm/domain/session/placement'
 
 /** The time that a session needs capacity for. What is past can't be promised. */
 export function promisedSpan(

@@ -1,6 +1,6 @@
 import type { CapacityProfile } from '@lcm/domain/calendar/capacity-profile'
 import type { Timings } from '@lcm/domain/calendar/timings'
-import type { Demand } from '@lcm/domain/session/placement'
+import type { Demand } from '@lcm/domain/session/demand'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 

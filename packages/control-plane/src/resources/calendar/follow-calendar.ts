@@ -10,10 +10,11 @@ import {
   settle,
 } from '@lcm/domain/calendar/capacity-profile'
 import type { MachineChoice, MachineOffer } from '@lcm/domain/calendar/promised-machine'
+import { ALWAYS } from '@lcm/domain/calendar/span'
 import type { Timings } from '@lcm/domain/calendar/timings'
 import { freeSeatsOf, seatCount } from '@lcm/domain/license/license-pool'
+import { type Demand, demandOf } from '@lcm/domain/session/demand'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { type Demand, demandOf } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { PositionedChange } from '@lcm/store/store'
 import type { Api } from '../../api-context.ts'
@@ -262,8 +263,6 @@ async function applyAdmissions(api: Api, known: Known, head: CalendarHead): Prom
   return true
 }
 
-const ALWAYS = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }
-
 /** Reservations whose session has left the worker or is gone hold their capacity until they are released. */
 function enterHeld({ profile, workers, held }: Known): void {
   const present = new Set<string>()
@@ -289,6 +288,7 @@ const NO_DEMAND: Omit<Demand, 'needs'> = {
   cml_version: { min: null, max: null },
   license_affinity: [],
   ports: 0,
+  span: ALWAYS,
 }
 
 /** A session whose time is over keeps its worker's capacity until its lab is gone. */

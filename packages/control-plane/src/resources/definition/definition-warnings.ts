@@ -1,7 +1,7 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { Reason } from '@lcm/domain/reason'
 import { fitsNowhereBecause, holdersOf } from '@lcm/domain/session/decide-scale-up'
-import { demandOf } from '@lcm/domain/session/placement'
+import { demandOf } from '@lcm/domain/session/demand'
 import type { Api } from '../../api-context.ts'
 import { listAll } from '../list-documents.ts'
 import { listAllWorkers } from '../worker/queries.ts'

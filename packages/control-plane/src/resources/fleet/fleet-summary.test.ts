@@ -1,3 +1,4 @@
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { METAL } from '@lcm/testkit/a-control-plane'
@@ -211,7 +212,8 @@ describe('numbers', () => {
     const other = await fleet.running()
     for (const worker of [id, other.id]) await fleet.edit(worker, () => ({ service_status: 'AVAILABLE' }))
     const reserved = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2 }
-    await fleet.edit(id, ({ capacity }) => ({ capacity: { ...capacity, reserved } }))
+    const reservations = { 'ls-1': { ...reserved, ...heldFrom('2026-01-01T00:00:00.000Z') } }
+    await fleet.edit(id, ({ capacity }) => ({ reservations, capacity: { ...capacity, reserved } }))
     expect((await summary()).capacity).toEqual({
       declared: { cpu_cores: 96, memory_gb: 384, storage_gb: 400, nodes: 200 },
       usable: { cpu_cores: 96, memory_gb: 384, storage_gb: 400, nodes: 10 },

@@ -6,7 +6,8 @@ import { redactReason } from '@lcm/domain/redact-reason'
 import type { ServiceInstance } from '@lcm/domain/service-instance'
 import type { Api } from '../../api-context.ts'
 import { narrowPlanned, sessionPlanFor } from '../../narrow-view.ts'
-import { redactSessionIds, seesAll, visibilityOf } from '../../visibility.ts'
+import { redactSessionIds } from '../../redact-session-ids.ts'
+import { seesAll, visibilityOf } from '../../visibility.ts'
 import { isSilent, newestOf } from './commands.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')

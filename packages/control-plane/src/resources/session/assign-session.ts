@@ -1,13 +1,27 @@
 import { ProblemError, refusedBy } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import { type Span, spanOf } from '@lcm/domain/calendar/span'
+import type { Timings } from '@lcm/domain/calendar/timings'
+import {
+  type LedgerTime,
+  ledgerTime,
+  timesOf,
+  withoutReservation,
+  withReservation,
+} from '@lcm/domain/calendar/worker-ledger'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
+import { type Demand, demandOf } from '@lcm/domain/session/demand'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { type Demand, demandOf, place, withoutReservation, withReservation } from '@lcm/domain/session/placement'
+import { place } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api-context.ts'
 import { decisionEntry } from '../journal/entries.ts'
 import { labsOf, mayUseCapacity } from '../lab/lab-cleanup.ts'
 import { raiseDocumentFence } from '../service/term-fencing.ts'
+import { currentSettings } from '../settings/queries.ts'
+import { currentTimings } from '../timing/queries.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
@@ -50,21 +64,39 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
   const { worker_id } = request.body
   const definition = await api.definitions.get(session.definition.id)
   if (definition === null) throw new ProblemError('no_capacity', `its definition ${session.definition.name} is gone`)
-  const demand = { ...demandOf(definition, session.id), needs: session.needs }
+  const timings = await currentTimings(api)
+  const span = await spanOfRequest(api, request, { session, definition, timings })
+  const demand = { ...demandOf(definition, session.id, span), needs: session.needs }
   if ((await labsOf(api, worker_id, session.id)).some(mayUseCapacity))
     throw new ProblemError('no_capacity', `what it had on ${worker_id} before may still run there`)
   const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
   await changeWorker(api, writer, (worker, now) => {
-    refuseWithoutCapacity(demand, worker, session.id)
+    refuseWithoutCapacity(demand, worker, ledgerTime(toMs(now), timings))
     // Written even when the reservation exists: a concurrent release must notice.
-    const reserved = withReservation(worker, session.id, session.needs, now)
+    const reserved = withReservation(worker, session.id, session.needs, timesOf(span, now))
     const wanted_by = worker.wanted_by.filter(id => id !== session.id)
     return { worker: { ...reserved, wanted_by, fence: raiseDocumentFence(worker, request) } }
   })
 }
 
-function refuseWithoutCapacity(demand: Demand, worker: Worker, sessionId: string): void {
-  const [refusal] = place(demand, [withoutReservation(worker, sessionId)]).refusals
+/** From the start of its lab, or from now on, until its lab is gone after the timeslot. */
+async function spanOfRequest(
+  api: Api,
+  { body }: AssignRequest,
+  { session, definition, timings }: { session: LabletSession; definition: LabletDefinition; timings: Timings },
+): Promise<Span> {
+  const booked = spanOf(session, definition, timings, await currentSettings(api))
+  const span = {
+    fromMs: body.from === undefined ? Math.max(booked.fromMs, api.clock.now()) : toMs(body.from),
+    untilMs: body.until === undefined ? booked.untilMs : toMs(body.until),
+  }
+  if (span.untilMs < toMs(session.timeslot.end) || span.fromMs >= span.untilMs)
+    throw new ProblemError('validation_failed', 'body.until: it must be after `from`, and not before the timeslot ends')
+  return span
+}
+
+function refuseWithoutCapacity(demand: Demand, worker: Worker, time: LedgerTime): void {
+  const [refusal] = place(demand, [withoutReservation(worker, demand.session_id ?? '')], time).refusals
   if (refusal !== undefined)
     throw refusedBy('no_capacity', reason('placement_refused', { worker: worker.name, cause: refusal.because }))
 }

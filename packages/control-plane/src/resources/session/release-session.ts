@@ -14,6 +14,7 @@ import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
 import { cleanUpSession } from './session-cleanup.ts'
+import { holdReservation } from './session-reservation.ts'
 
 type ReleaseRequest = SessionRequest<BodyOf<'releaseSession'>>
 
@@ -52,10 +53,10 @@ async function releaseCapacity(
     changeWorker(api, writer, (worker, now) => {
       // Capacity is released only as far as the lab records confirm it.
       const isQuarantined = worker.status !== 'TERMINATED' && labs.some(mayUseCapacity)
-      const free = isQuarantined ? worker : afterSession(worker, id, session, now)
-      teardown = free === worker ? null : measuredTeardown(session, now)
+      const free = isQuarantined ? holdReservation(worker, id) : afterSession(worker, id, session, now)
+      teardown = isQuarantined || free === worker ? null : measuredTeardown(session, now)
       const over = labs.filter(lab => isQuiet(lab.status) && worker.ports[lab.id] !== undefined)
-      if ((isQuarantined || worker.reservations[id] === undefined) && over.length === 0) return null
+      if (free === worker && over.length === 0) return null
       const ports = Object.fromEntries(
         Object.entries(worker.ports).filter(([owner]) => !over.some(lab => lab.id === owner)),
       )

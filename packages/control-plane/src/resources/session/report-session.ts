@@ -10,6 +10,7 @@ import { recordDuration } from '../timing/record-duration.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { findSession } from './queries.ts'
 import { cleanUpSession } from './session-cleanup.ts'
+import { permitLabStart, shortenReservation } from './session-reservation.ts'
 
 type ReportRequest = SessionRequest<BodyOf<'reportSession'>>
 
@@ -23,6 +24,7 @@ export async function reportSession(api: Api, request: ReportRequest): Promise<L
   refuseStale(before, request.ifMatch)
   raiseDocumentFence(before, request)
   refuseOthersMoves(before, changes)
+  if (changes.status === 'INSTANTIATING') await permitLabStart(api, request, before)
   let labStart: MeasuredDuration | null = null
   const reported = await changeSession(api, before.id, request, (session, now) => {
     const seen = { ...session, ...changes }
@@ -35,6 +37,7 @@ export async function reportSession(api: Api, request: ReportRequest): Promise<L
     }
   })
   await recordDuration(api, request, labStart)
+  if (changes.status === 'STOPPING') await shortenReservation(api, reported)
   if (reported.worker_id === null || isFinal(reported.status)) await cleanUpSession(api, reported.id)
   return reported
 }

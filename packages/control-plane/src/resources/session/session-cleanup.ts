@@ -7,6 +7,7 @@ import { cleanUpLab, labsOf, mayUseCapacity } from '../lab/lab-cleanup.ts'
 import { listAll } from '../list-documents.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession, isPlacedOn } from './change-session.ts'
+import { holdReservation } from './session-reservation.ts'
 
 /**
  * Releases reservations that a session doesn't use any more, and cleans up its unused labs. The labs are read first: a lab that
@@ -31,7 +32,10 @@ export async function releaseReservation(api: Api, worker: Worker, sessionId: st
   const session = await api.sessions.get(sessionId)
   if (isPlacedOn(session, worker.id)) return
   const labs = await labsOf(api, worker.id, sessionId)
-  if (worker.status !== 'TERMINATED' && labs.some(mayUseCapacity)) return
+  if (worker.status !== 'TERMINATED' && labs.some(mayUseCapacity)) {
+    await hold(api, worker.id, sessionId)
+    return
+  }
   if (session !== null && !isFinal(session.status) && (await setBack(api, session)) === null) return
   await nullOnConflict(
     changeWorker(api, asSystem(worker.id, worker.version), (current, now) =>
@@ -41,6 +45,14 @@ export async function releaseReservation(api: Api, worker: Worker, sessionId: st
     ),
   )
 }
+
+/** The capacity of a lab that may run without its session is not promised to others for any time. */
+const hold = (api: Api, workerId: string, sessionId: string): Promise<unknown> =>
+  nullOnConflict(
+    changeWorker(api, asSystem(workerId), worker =>
+      worker.reservations[sessionId]?.until == null ? null : { worker: holdReservation(worker, sessionId) },
+    ),
+  )
 
 /** Increments the version and changes nothing else. */
 const setBack = (api: Api, session: LabletSession): Promise<LabletSession | null> =>

@@ -18,6 +18,7 @@ import { endAfter, invalidTimeslot } from './new-session-document.ts'
 import { findSession, refuseStranger } from './queries.ts'
 import { unplaced } from './report-session.ts'
 import { cleanUpSession } from './session-cleanup.ts'
+import { shortenReservation } from './session-reservation.ts'
 
 const MINUTE_MS = 60_000
 
@@ -45,6 +46,7 @@ export async function cancelSession(api: Api, request: SessionRequest): Promise<
       because: reason('session_canceled', { by: actor.name, reason: '' }),
     }
   })
+  await shortenReservation(api, canceled)
   await cleanUpSession(api, canceled.id)
   return canceled
 }

@@ -2,7 +2,6 @@ import { CloudError } from '@lcm/cloud/errors'
 import { assert } from '@lcm/domain/assert'
 import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason, textReason } from '@lcm/domain/reason'
-import { workerLost } from '@lcm/domain/session/decide-session'
 import { type Pipeline, UNTOUCHED } from '@lcm/domain/session/lablet-session'
 import {
   begun,
@@ -12,6 +11,7 @@ import {
   type StepOutcome,
   type StepPlan,
 } from '@lcm/domain/session/pipeline'
+import { workerLost } from '@lcm/domain/worker/worker-loss'
 import { type ReconciliationResult, requeue } from '@lcm/runtime'
 import { reportLab } from '../api-calls.ts'
 import type { LabletDependencies } from '../dependencies.ts'

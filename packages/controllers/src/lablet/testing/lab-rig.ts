@@ -6,13 +6,16 @@ import { machineToProbe } from '@lcm/cloud-sim/conformance/compute-and-metrics-f
 import { simCmlLabs } from '@lcm/cloud-sim/in-process/cml-labs'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/sim-model'
 import type { LocalCoordination } from '@lcm/coordination/local/coordination'
+import { spanOf } from '@lcm/domain/calendar/span'
+import { timingsOf } from '@lcm/domain/calendar/timings'
+import { timesOf, withReservation } from '@lcm/domain/calendar/worker-ledger'
 import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsOf } from '@lcm/domain/lab/ports'
 import { needsOf, nodeDefinitionsOf, Topology } from '@lcm/domain/lab/topology'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type AControlPlane, aControlPlane, storedDefinition } from '@lcm/testkit/a-control-plane'
 import type { ManualClock } from '@lcm/testkit/manual-clock'
@@ -108,7 +111,9 @@ export async function labRig({ timeslotMs = 30 * MINUTE_MS } = {}): Promise<LabR
       const startMs = clock.now() + startsInMs
       const timeslot = { start: toInstant(startMs), end: toInstant(startMs + timeslotMs) }
       const session = { ...bookedSession(id, clock.now(), timeslot), worker_id: workerId }
-      await plane.put('workers', withReservation(await plane.get('workers', workerId), id, session.needs, now()))
+      const span = spanOf(session, aDefinition(now()), timingsOf([]), SETTING_DEFAULTS)
+      const times = timesOf({ ...span, fromMs: Math.max(span.fromMs, clock.now()) }, now())
+      await plane.put('workers', withReservation(await plane.get('workers', workerId), id, session.needs, times))
       await plane.put('sessions', session)
       return session
     },

@@ -1,6 +1,7 @@
 import type { CmlActivity, CmlStats } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { LostLabs } from '@lcm/domain/worker/observation'
 import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
@@ -53,7 +54,7 @@ beforeEach(async () => {
   plane = aControlPlane()
   ;[events, counted, asked, found, refusal] = [[], new Map(), 0, [], null]
   const since = now()
-  const reservations = { 'ls-1': { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 2, since } }
+  const reservations = { 'ls-1': { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 2, ...heldFrom(since) } }
   await plane.put('workers', onMachine({ id: 'w-1', reservations, created_at: since, updated_at: since }))
 })
 

@@ -3,6 +3,7 @@ import { afterOutage } from '@lcm/cloud-sim/cml/labs/lab-element-states'
 import { stopNodes } from '@lcm/cloud-sim/cml/labs/lab-power'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import { simCmlLabs } from '@lcm/cloud-sim/in-process/cml-labs'
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { bootReached, withBoot } from '@lcm/domain/worker/boot-stages'
 import type { Instance } from '@lcm/domain/worker/ec2-instance'
@@ -212,4 +213,4 @@ function stopNode(labId: string, nodeId: string): void {
     return { status: 204, change: lab ? { labs: stopNodes(context, lab, ({ id }) => id === nodeId).labs } : {} }
   })
 }
-const aReservation = () => ({ cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 2, since: aWorker().created_at })
+const aReservation = () => ({ cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 2, ...heldFrom(aWorker().created_at) })

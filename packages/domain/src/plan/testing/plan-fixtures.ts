@@ -1,10 +1,10 @@
 import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import { timingsOf } from '../../calendar/timings.ts'
+import { withReservation } from '../../calendar/worker-ledger.ts'
 import type { LabletDefinition } from '../../definition/lablet-definition.ts'
 import { toInstant, toMs } from '../../instant.ts'
 import { reason } from '../../reason.ts'
 import type { LabletSession } from '../../session/lablet-session.ts'
-import { withReservation } from '../../session/placement.ts'
 import type { Worker } from '../../worker/worker.ts'
 import type { PlanInput } from '../plan-input.ts'
 

@@ -71,8 +71,18 @@ const ROWS: readonly MessageRow[] = [
     'waiting for nested-1, which is being started for the session',
   ],
   [
-    reason('waiting_for_sessions_to_end', { worker: 'nested-1', sessions: 2 }),
-    'waiting for 2 sessions on nested-1 to end',
+    reason('waiting_for_predecessors', { worker: 'nested-1', sessions: ['ls-1', 'ls-2'] }),
+    'waiting until the labs of ls-1, ls-2 are gone from nested-1',
+  ],
+  [
+    reason('waiting_for_predecessors', { worker: 'nested-1', sessions: ['ls-1'] }),
+    'waiting until the lab of ls-1 is gone from nested-1',
+  ],
+  [reason('capacity_not_reserved', { worker: 'nested-1' }), 'no capacity on nested-1 is reserved for the session'],
+  [reason('extension_exceeds_capacity', { minutes: 0 }), 'other sessions are promised its capacity after its end'],
+  [
+    reason('extension_exceeds_capacity', { minutes: 5 }),
+    'other sessions are promised its capacity then; it can be extended by 5 min',
   ],
   [
     reason('waiting_for_capacity', { worker: 'nested-1', cause: reason('no_template_enabled') }),

@@ -82,8 +82,11 @@ const WAIT_REASONS = {
     `waiting for ${worker}, whose node definitions are not known yet`,
   waiting_for_resume: ({ worker }: { worker: string }) =>
     `waiting for ${worker}, which is being started for the session`,
-  waiting_for_sessions_to_end: ({ worker, sessions }: { worker: string; sessions: number }) =>
-    `waiting for ${countText(sessions, 'session')} on ${worker} to end`,
+  waiting_for_predecessors: ({ worker, sessions }: { worker: string; sessions: readonly string[] }) =>
+    sessions.length === 1
+      ? `waiting until the lab of ${sessions[0]} is gone from ${worker}`
+      : `waiting until the labs of ${namesText(sessions, NAMED_MAX)} are gone from ${worker}`,
+  capacity_not_reserved: ({ worker }: { worker: string }) => `no capacity on ${worker} is reserved for the session`,
   waiting_for_capacity: ({ worker, cause }: { worker: string; cause: NestedReason }) =>
     `${cause.message}; waiting for capacity on ${worker}`,
 }
@@ -131,6 +134,11 @@ const PURCHASE_REASONS = {
   template_refused: ({ template, cause }: { template: string; cause: NestedReason }) => `${template}: ${cause.message}`,
   lab_fits_nowhere: ({ cause }: { cause: NestedReason }) =>
     `no template and no worker can run this lab now: ${cause.message}`,
+  /** `minutes`: how long it can be extended at most. */
+  extension_exceeds_capacity: ({ minutes }: { minutes: number }) =>
+    minutes === 0
+      ? 'other sessions are promised its capacity after its end'
+      : `other sessions are promised its capacity then; it can be extended by ${minutes} min`,
   unschedulable: ({ cause }: { cause: NestedReason }) => `can't be scheduled: ${cause.message}`,
 }
 

@@ -1,6 +1,7 @@
 import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { heldFrom } from '../../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../../instant.ts'
 import { withBoot } from '../boot-stages.ts'
 import { decideWorker } from '../decide.ts'
@@ -18,7 +19,7 @@ const drainTo = (next: Drain['then'], leftMs: number): Drain => ({
   then: next,
   deadline: toInstant(NOW + leftMs),
 })
-const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ENTERED }
+const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(ENTERED) }
 const worker = (more: Partial<Worker>): Worker =>
   onMachine({ status: 'DRAINING', service_status: 'AVAILABLE', ...more })
 const decide = (drained: Worker, state = 'running') =>

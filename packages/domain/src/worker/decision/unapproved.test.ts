@@ -1,6 +1,7 @@
 import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { heldFrom } from '../../calendar/worker-ledger.ts'
 import { toInstant, toMs } from '../../instant.ts'
 import { decideWorker } from '../decide.ts'
 import type { EC2_STATES } from '../ec2-instance.ts'
@@ -114,7 +115,7 @@ describe('a CML that shows another certificate than the pinned one', () => {
   })
 })
 
-const RESERVED = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: aWorker().created_at }
+const RESERVED = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom(aWorker().created_at) }
 const aDrain = () => ({
   requested_at: aWorker().created_at,
   by: 'ann',

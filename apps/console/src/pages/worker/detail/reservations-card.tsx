@@ -86,7 +86,12 @@ function Reservations({ worker }: { worker: WorkerView }) {
                 </>
               )}
               {countText(reservation.cpu_cores, 'core')}, {amountText(reservation.memory_gb)} GB,{' '}
-              {countText(reservation.nodes, 'node')} since <Timestamp at={reservation.since} />
+              {countText(reservation.nodes, 'node')}, <Timestamp at={reservation.from} /> to{' '}
+              {reservation.until === null ? (
+                'the next scan that sees its lab gone'
+              ) : (
+                <Timestamp at={reservation.until} />
+              )}
             </span>
           </li>
         )
