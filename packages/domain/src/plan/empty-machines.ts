@@ -4,21 +4,24 @@ import { bestOption, type Fleet, putOn, removeFrom, take } from './place-tasks.t
 
 const HOUR_MS = 3_600_000
 /** Sessions move for more than this only, so that plans stay alike. */
-const SAVED_USD_MIN = 0.5
+export const SAVED_USD_MIN = 0.5
 const PASSES_MAX = 2
 
 /**
  * Empties machines for as long as they are awake without a pause, where their sessions cost less on others. A machine that was
- * started and has not arrived keeps its sessions: it would have been started in vain.
+ * started for sessions keeps them: it would have been started in vain.
  */
 export function emptyMachines(fleet: Fleet): void {
   for (let pass = 0, isBetter = true; isBetter && pass < PASSES_MAX; pass += 1) {
     isBetter = false
-    for (const machine of [...fleet.machines])
-      if (!machine.isOn || machine.isServing)
-        for (const stretch of stretchesOf(machine)) if (empty(machine, stretch, fleet)) isBetter = true
+    for (const machine of fleet.machines)
+      for (const stretch of stretchesOf(machine))
+        if (!isStartedFor(machine, stretch) && empty(machine, stretch, fleet)) isBetter = true
   }
 }
+
+const isStartedFor = ({ isOn, isServing, worker }: Machine, stretch: readonly Placed[]): boolean =>
+  isOn && (!isServing || stretch.some(({ task }) => worker?.wanted_by.includes(task.session.id)))
 
 /** The sessions between two sleeps. */
 function stretchesOf({ placed, times }: Machine): Placed[][] {

@@ -18,6 +18,7 @@ import { hasEnded } from '../session/lablet-session.ts'
 import { refusalOf } from '../session/placement.ts'
 import { needsApproval } from '../worker/instance-trust.ts'
 import type { Worker } from '../worker/worker.ts'
+import type { Reservation } from '../worker/worker-field-schemas.ts'
 import { blockedSinceOf } from '../worker/worker-loss.ts'
 import type { PlanInput, PlanSession } from './plan-input.ts'
 
@@ -26,6 +27,8 @@ const MINUTE_MS = 60_000
 const OVERDUE_MS = MINUTE_MS
 /** EC2 may have capacity again by then for a start that it refused. */
 const REFUSED_MS = 10 * MINUTE_MS
+/** With so many refused starts of a template, EC2 has no capacity for it, and more starts would be refused too. */
+const REFUSED_STARTS_MAX = 3
 
 /** A machine while a plan is made: a worker, or one that would be bought. */
 export interface Machine {
@@ -47,7 +50,9 @@ export interface Machine {
   /** From when on it surely serves, and from when on it does on average. */
   readonly readyMs: number
   readonly likelyMs: number
-  /** Whether it arrives later than expected, or EC2 refuses to start it. */
+  /** Whether EC2 refuses to start it. */
+  readonly isRefused: boolean
+  /** Whether it arrives later than expected. */
   readonly isLate: boolean
   readonly times: SleepTimes
   /** What its next boot takes longer, because it is the first one. */
@@ -89,6 +94,15 @@ export function machinesOf(input: PlanInput): Machine[] {
 
 const GONE: ReadonlySet<Worker['status']> = new Set(['FAILED', 'TERMINATING', 'TERMINATED'])
 
+const isRefused = (worker: Worker): boolean =>
+  worker.desired_status === 'RUNNING' && worker.status !== 'RUNNING' && blockedSinceOf(worker) !== null
+
+/** How much later a start of the template can succeed. */
+function refusedMs({ workers }: PlanInput, template: string): number {
+  const refused = workers.filter(worker => worker.template_name === template && isRefused(worker)).length
+  return refused >= REFUSED_STARTS_MAX ? REFUSED_MS : 0
+}
+
 function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<string, PlanSession>): Machine | null {
   const { nowMs, timings } = input
   if (GONE.has(worker.status)) return null
@@ -115,7 +129,7 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
     isOn,
     isServing: isServed,
     mayStop,
-    ...readiness(worker, boot, { nowMs, isServed }),
+    ...readiness(worker, boot, { nowMs, isServed, laterMs: refusedMs(input, worker.template_name) }),
     times: { wakeMs: timings.bootMs(worker.template_name).wakeMs, stopMs: STOP_MS },
     firstExtraMs: isOn ? 0 : Math.max(0, boot.wakeMs - timings.bootMs(worker.template_name).wakeMs),
     calendar,
@@ -132,19 +146,21 @@ const isHeldOn = ({ desired_until }: Worker, nowMs: number): boolean =>
 function readiness(
   worker: Worker,
   boot: ReturnType<Timings['bootMs']>,
-  { nowMs, isServed }: { nowMs: number; isServed: boolean },
-): Pick<Machine, 'readyMs' | 'likelyMs' | 'isLate'> {
-  if (isServed) return { readyMs: nowMs, likelyMs: nowMs, isLate: false }
+  { nowMs, isServed, laterMs }: { nowMs: number; isServed: boolean; laterMs: number },
+): Pick<Machine, 'readyMs' | 'likelyMs' | 'isLate' | 'isRefused'> {
+  if (isServed) return { readyMs: nowMs, likelyMs: nowMs, isLate: false, isRefused: false }
   if (worker.desired_status !== 'RUNNING') {
-    const fromMs = worker.status === 'STOPPED' ? nowMs : Math.max(nowMs, toMs(worker.entered_status_at) + STOP_MS)
-    return { readyMs: fromMs + boot.wakeMs, likelyMs: fromMs + boot.meanMs, isLate: false }
+    const stoppedMs = worker.status === 'STOPPED' ? nowMs : Math.max(nowMs, toMs(worker.entered_status_at) + STOP_MS)
+    const fromMs = stoppedMs + laterMs
+    return { readyMs: fromMs + boot.wakeMs, likelyMs: fromMs + boot.meanMs, isLate: false, isRefused: false }
   }
-  const isBlocked = blockedSinceOf(worker) !== null
-  const startMs = isBlocked ? nowMs + REFUSED_MS : startedMs(worker)
+  const refused = isRefused(worker)
+  const startMs = refused ? nowMs + REFUSED_MS : startedMs(worker)
   return {
     readyMs: Math.max(startMs + boot.wakeMs, nowMs + OVERDUE_MS),
     likelyMs: Math.max(startMs + boot.meanMs, nowMs + OVERDUE_MS),
-    isLate: isBlocked || startMs + boot.wakeMs < nowMs,
+    isRefused: refused,
+    isLate: refused || startMs + boot.wakeMs < nowMs,
   }
 }
 
@@ -158,33 +174,42 @@ function startedMs({ status, entered_status_at, pause, created_at, state_history
   return Math.max(requestedMs, started === undefined ? requestedMs : toMs(started.at))
 }
 
-/** Puts what the worker has reserved. Capacity of sessions that are not known is held. */
+/** Puts what the worker has reserved. */
 function reserve(machine: Machine, input: PlanInput, sessions: ReadonlyMap<string, PlanSession>): void {
   const { nowMs, definitions } = input
   for (const [id, reservation] of Object.entries(machine.worker?.reservations ?? {})) {
     const session = sessions.get(id)
     const definition = session === undefined ? undefined : definitions.get(session.definition.id)
     const use = { ...reservation, ports: definition?.port_template.length ?? 0 }
-    put(machine.calendar, { fromMs: nowMs, untilMs: untilOf(session, input) }, use)
+    put(machine.calendar, { fromMs: nowMs, untilMs: untilOf(reservation, session, input) }, use)
     machine.held.add(id)
   }
 }
 
-/** An overrunning reservation counts as long as the removal of a lab takes. */
-function untilOf(session: PlanSession | undefined, { nowMs, timings: { teardownMs } }: PlanInput): number {
-  if (session === undefined) return Number.POSITIVE_INFINITY
-  const isEnding = hasEnded(session.status) || session.desired_status === 'TERMINATED'
-  const endMs = isEnding ? toMs(session.entered_status_at) : toMs(session.timeslot.end)
-  const untilMs = endMs + teardownMs
+/** An overrunning reservation counts as long as the removal of a lab takes, and a held one for good. */
+function untilOf(
+  { until }: Pick<Reservation, 'until'>,
+  session: PlanSession | undefined,
+  { nowMs, timings: { teardownMs } }: PlanInput,
+): number {
+  if (until === null) return Number.POSITIVE_INFINITY
+  const untilMs = session === undefined ? toMs(until) : endOf(session) + teardownMs
   return untilMs > nowMs ? untilMs : nowMs + teardownMs
 }
 
+function endOf({ status, desired_status, timeslot, entered_status_at }: PlanSession): number {
+  const isEnding = hasEnded(status) || desired_status === 'TERMINATED'
+  return toMs(isEnding ? entered_status_at : timeslot.end)
+}
+
 /** A template that may be bought, as a machine without sessions. */
-export function offeredMachines({ templates, workers, timings, nowMs, settings }: PlanInput): Machine[] {
+export function offeredMachines(input: PlanInput): Machine[] {
+  const { templates, workers, timings, nowMs, settings } = input
   if (!settings.scale_up_enabled) return []
   return offersOf(templates, workers).map(({ template, capacity }: Offer): Machine => {
     const { name } = template
     const [first, later] = [timings.firstBootMs(name), timings.bootMs(name)]
+    const fromMs = nowMs + refusedMs(input, name)
     return {
       key: `buy:${name}`,
       worker: null,
@@ -195,8 +220,9 @@ export function offeredMachines({ templates, workers, timings, nowMs, settings }
       isOn: false,
       isServing: false,
       mayStop: true,
-      readyMs: nowMs + first.wakeMs,
-      likelyMs: nowMs + first.meanMs,
+      readyMs: fromMs + first.wakeMs,
+      likelyMs: fromMs + first.meanMs,
+      isRefused: false,
       isLate: false,
       times: { wakeMs: later.wakeMs, stopMs: STOP_MS },
       firstExtraMs: Math.max(0, first.wakeMs - later.wakeMs),

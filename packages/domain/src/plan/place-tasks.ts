@@ -5,7 +5,7 @@ import type { BudgetWindow } from './plan-input.ts'
 
 const HOUR_MS = 3_600_000
 /** What a minute is worth that a session waits, where no machine is ready in time. */
-const USD_PER_LATE_MS = 0.5 / 60_000
+export const USD_PER_LATE_MS = 0.5 / 60_000
 /** A machine that is not ready in time is late by so much at least. */
 const LATE_MS_MIN = 60_000
 /** Less would be an error of rounding. */

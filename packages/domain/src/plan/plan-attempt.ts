@@ -4,8 +4,9 @@ import { type Reason, reason } from '../reason.ts'
 import { fitsNowhereBecause, holdersOf } from '../session/decide-scale-up.ts'
 import { demandOf } from '../session/demand.ts'
 import { emptyMachines } from './empty-machines.ts'
+import { type Kept, keepPlacements } from './keep-placements.ts'
 import { accepts, amountsOf, type Machine, machinesOf, offeredMachines, type Task } from './machine-state.ts'
-import { type Fleet, obstacleTo, optionOn, placeAll, take } from './place-tasks.ts'
+import { type Fleet, obstacleTo, optionOn, placeAll, USD_PER_LATE_MS } from './place-tasks.ts'
 import type { UnplacedSession } from './plan.ts'
 import type { PlanInput } from './plan-input.ts'
 import { usdOf } from './plan-steps.ts'
@@ -34,6 +35,8 @@ export interface Attempt {
   /** Sessions without a machine although capacity was promised. */
   readonly broken: number
   readonly usd: number
+  /** In USD, with what it is worth that sessions wait. */
+  readonly cost: number
   readonly isBuying: boolean
 }
 
@@ -54,67 +57,49 @@ export function tasksOf({ sessions, definitions, timings, settings, nowMs }: Pla
     })
 }
 
-/** `template` is the only one that is bought; null for whichever is best for each session. */
-export function attempt(
-  input: PlanInput,
-  tasks: readonly Task[],
-  { order, template }: { order: Order; template: string | null },
-): Attempt {
-  const offers = offeredMachines(input).filter(offer => template === null || offer.template === template)
+/** How an attempt places sessions. */
+export interface Way {
+  readonly order: Order
+  /** The only template that is bought; null for whichever is best for each session. */
+  readonly template: string | null
+  readonly kept: Kept
+}
+
+export function attempt(input: PlanInput, tasks: readonly Task[], { order, template, kept }: Way): Attempt {
   const fleet: Fleet = {
     nowMs: input.nowMs,
     machines: machinesOf(input),
-    offers,
+    offers: offeredMachines(input).filter(offer => template === null || offer.template === template),
     vacancies: vacanciesOf(input),
     seats: new Map(input.licenses),
     budgets: (input.budgets ?? []).map(budget => ({ ...budget })),
   }
-  const isBestEffort = ({ session }: Task) => input.bestEffort.has(session.id)
-  const promised = tasks.filter(task => !isBestEffort(task)).sort(order)
-  const others = tasks.filter(isBestEffort).sort(order)
-  const kept = keep([...promised, ...others], fleet, input)
-  const broken = placeAll(
-    promised.filter(task => !kept.has(task)),
-    fleet,
-  )
-  const left = placeAll(
-    others.filter(task => !kept.has(task)),
-    fleet,
-  )
+  const place = (group: readonly Task[]) => {
+    const inOrder = group.toSorted(order)
+    const done = keepPlacements(inOrder, fleet, input, kept)
+    return placeAll(
+      inOrder.filter(task => !done.has(task)),
+      fleet,
+    )
+  }
+  const isPromised = ({ session }: Task) => !input.bestEffort.has(session.id)
+  const broken = place(tasks.filter(isPromised))
+  const left = place(tasks.filter(task => !isPromised(task)))
   emptyMachines(fleet)
   const used = fleet.machines.filter(({ worker, placed }) => worker !== null || placed.length > 0)
+  const usd = used.reduce((sum, machine) => sum + usdOf(machine), 0)
+  const lateMs = used
+    .flatMap(({ placed }) => placed)
+    .reduce((sum, { task, span }) => sum + span.fromMs - task.wanted.fromMs, 0)
   return {
     fleet: { ...fleet, machines: used },
     unplaced: [...broken, ...left],
     broken: broken.length,
-    usd: used.reduce((sum, machine) => sum + usdOf(machine), 0),
+    usd,
+    cost: usd + lateMs * USD_PER_LATE_MS,
     isBuying: used.some(({ worker }) => worker === null),
   }
 }
-
-/** Reservations of sessions that a plan keeps were decided before: on a machine that was started for them, or in the plan before. */
-function keep(tasks: readonly Task[], fleet: Fleet, { previous, nowMs }: PlanInput): ReadonlySet<Task> {
-  const before = new Map<string, string>()
-  for (const { key, session_ids } of previous?.machines ?? []) for (const id of session_ids) before.set(id, key)
-  for (const { key, worker, isOn, isServing } of fleet.machines)
-    if (isOn && !isServing) for (const id of worker?.wanted_by ?? []) before.set(id, key)
-  const byKey = new Map(fleet.machines.map(machine => [machine.key, machine]))
-  const kept = new Set<Task>()
-  for (const task of tasks) {
-    const machine = byKey.get(before.get(task.session.id) ?? '')
-    if (machine === undefined || !isNear(task, machine, nowMs) || !accepts(machine, task)) continue
-    const option = optionOn(machine, task, nowMs)
-    if (option === null || obstacleTo(option, fleet) !== null) continue
-    if (option.lateMs > 0 && (machine.isLate || !machine.isOn)) continue
-    take(option, task, fleet)
-    kept.add(task)
-  }
-  return kept
-}
-
-/** Whether another machine that sleeps could hardly be woken in time. */
-const isNear = ({ wanted }: Task, { times }: Machine, nowMs: number): boolean =>
-  wanted.fromMs <= nowMs + times.wakeMs + times.stopMs
 
 const vacanciesOf = ({ workers, region, settings }: PlanInput): number =>
   settings.max_workers_per_region -

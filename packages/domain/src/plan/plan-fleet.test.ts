@@ -14,6 +14,7 @@ import {
   METAL,
   MINUTE,
   NOW,
+  quarantining,
   running,
   serving,
   sleeping,
@@ -99,17 +100,40 @@ describe('which machine serves a session', () => {
     const refused = [serving('w-1'), arriving('w-2', 1, { wanted_by: ['s-1'], conditions: [BLOCKED] })]
     expect(placesOf(planned({ workers: refused, sessions }))).toEqual({ 'w-1': ['s-1'] })
   })
+
+  it('is still the one that EC2 refuses to start where EC2 refuses several: another start would be refused too', () => {
+    const refusedFor = (id: string, session: string) => arriving(id, 1, { wanted_by: [session], conditions: [BLOCKED] })
+    const sessions = ['s-1', 's-2', 's-3'].map(id => booked(id, 10, [26, 90]))
+    const workers = [refusedFor('w-1', 's-1'), refusedFor('w-2', 's-2'), sleeping('w-8'), sleeping('w-9')]
+    const two = planned({ workers, sessions: sessions.slice(0, 2) })
+    expect(Object.keys(placesOf(two))).toEqual(['w-8', 'w-9'])
+    const three = planned({ workers: [...workers, refusedFor('w-3', 's-3')], sessions })
+    expect(Object.keys(placesOf(three))).toEqual(['w-1', 'w-2', 'w-3'])
+    expect(three.machines.flatMap(({ steps }) => steps)).toEqual([])
+  })
   const BLOCKED = { type: CONDITION.blocked, status: true, reason: reason('not_given'), since: at(-1) }
 
-  it('stays as in the plan before where it begins soon', () => {
-    const workers = [serving('w-1'), serving('w-2')]
-    const sessions = [booked('s-1', 4, [20, 60]), booked('s-2', 4, [20, 60])]
-    const before = planned({ workers, sessions })
-    expect(placesOf(before)).toEqual({ 'w-1': ['s-1', 's-2'] })
-    const other = { ...before, machines: before.machines.map(each => ({ ...each, key: 'w-2', worker_id: 'w-2' })) }
-    expect(placesOf(planned({ workers, sessions, previous: other }))).toEqual({ 'w-2': ['s-1', 's-2'] })
-    const later = [booked('s-1', 4, [90, 120]), booked('s-2', 4, [90, 120])]
-    expect(placesOf(planned({ workers, sessions: later, previous: other }))).toEqual({ 'w-1': ['s-1', 's-2'] })
+  it('stays as in the plan before unless another plan costs clearly less', () => {
+    const workers = [serving('w-1'), serving('w-2'), sleeping('w-3')]
+    const twoFrom = (start: number) => ['s-1', 's-2'].map(id => booked(id, 4, [start, start + 40]))
+    const on = (key: string): Plan => {
+      const plan = planned({ workers: [serving(key)], sessions: twoFrom(20) })
+      expect(placesOf(plan)).toEqual({ [key]: ['s-1', 's-2'] })
+      return plan
+    }
+    expect(placesOf(planned({ workers, sessions: twoFrom(20) }))).toEqual({ 'w-1': ['s-1', 's-2'] })
+    expect(placesOf(planned({ workers, sessions: twoFrom(20), previous: on('w-2') }))).toEqual({
+      'w-2': ['s-1', 's-2'],
+    })
+    expect(placesOf(planned({ workers, sessions: twoFrom(90), previous: on('w-2') }))).toEqual({
+      'w-2': ['s-1', 's-2'],
+    })
+    const long = booked('long', 2, [-60, 180])
+    const busy = {
+      workers: [holding(serving('w-1'), long), sleeping('w-3')],
+      sessions: [running(long, 'w-1'), ...twoFrom(90)],
+    }
+    expect(placesOf(planned({ ...busy, previous: on('w-3') }))).toEqual({ 'w-1': ['s-1', 's-2'] })
   })
 
   it('is the one that is ready first for a session that no machine serves in time', () => {
@@ -130,7 +154,7 @@ describe('which machine serves a session', () => {
   })
 
   it('is never one with capacity that is held for an unknown time', () => {
-    const held = holding(serving('w-1'), booked('quarantined', 10, [-60, -10]))
+    const held = quarantining(serving('w-1'), booked('quarantined', 10, [-60, -10]))
     const plan = planned({ workers: [held, sleeping('w-2')], sessions: [booked('s-1', 1, [600, 660])] })
     expect(placesOf(plan)).toEqual({ 'w-2': ['s-1'] })
   })

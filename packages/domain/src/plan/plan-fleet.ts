@@ -1,7 +1,8 @@
 import { toInstant } from '../instant.ts'
 import { reason } from '../reason.ts'
+import { SAVED_USD_MIN } from './empty-machines.ts'
 import { PLAN_HORIZON_MS, type Plan, type UnplacedSession } from './plan.ts'
-import { type Attempt, attempt, byStart, OTHER_ORDERS, tasksOf, unplacedBecause } from './plan-attempt.ts'
+import { type Attempt, attempt, byStart, OTHER_ORDERS, tasksOf, unplacedBecause, type Way } from './plan-attempt.ts'
 import type { PlanInput } from './plan-input.ts'
 import { plannedMachine } from './plan-steps.ts'
 
@@ -11,7 +12,9 @@ import { plannedMachine } from './plan-steps.ts'
  */
 export function planFleet(input: PlanInput): Plan {
   const best = bestAttempt(input)
-  const machines = best.fleet.machines.map(machine => plannedMachine(machine, input))
+  const machines = best.fleet.machines
+    .map(machine => plannedMachine(machine, input))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
   return {
     at: toInstant(input.nowMs),
     until: toInstant(input.nowMs + PLAN_HORIZON_MS),
@@ -21,26 +24,34 @@ export function planFleet(input: PlanInput): Plan {
   }
 }
 
-/** Tries each template alone where machines are bought, and other orders where sessions are left. */
+/**
+ * Keeps the plan before as a whole unless another one is clearly better. Tries each template alone where machines are bought, and
+ * other orders where sessions are left.
+ */
 function bestAttempt(input: PlanInput): Attempt {
   const tasks = tasksOf(input)
-  let best = attempt(input, tasks, { order: byStart, template: null })
-  const tryTo = (how: Parameters<typeof attempt>[2]) => {
-    const other = attempt(input, tasks, how)
+  const first: Way = { order: byStart, template: null, kept: input.previous === null ? 'near' : 'all' }
+  let best = attempt(input, tasks, first)
+  const tryTo = (way: Partial<Way>) => {
+    const other = attempt(input, tasks, { ...first, ...way })
     if (isBetter(other, best)) best = other
   }
+  if (input.previous !== null) tryTo({ kept: 'near' })
   const templates = input.templates.filter(({ enabled }) => enabled)
-  if (best.isBuying && templates.length > 1) for (const { name } of templates) tryTo({ order: byStart, template: name })
-  if (best.unplaced.length > 0) for (const order of OTHER_ORDERS) tryTo({ order, template: null })
+  if (best.isBuying && templates.length > 1) for (const { name } of templates) tryTo({ template: name, kept: 'near' })
+  for (const order of OTHER_ORDERS) {
+    if (best.unplaced.length > 0) tryTo({ order, kept: 'near' })
+    if (best.broken > 0) tryTo({ order, kept: 'none' })
+  }
   return best
 }
 
-const isBetter = (a: Attempt, b: Attempt): boolean =>
-  a.broken !== b.broken
-    ? a.broken < b.broken
-    : a.unplaced.length !== b.unplaced.length
-      ? a.unplaced.length < b.unplaced.length
-      : a.usd < b.usd
+/** Fewer sessions without a machine, then clearly less cost. */
+function isBetter(a: Attempt, b: Attempt): boolean {
+  if (a.broken !== b.broken) return a.broken < b.broken
+  if (a.unplaced.length !== b.unplaced.length) return a.unplaced.length < b.unplaced.length
+  return a.cost < b.cost - SAVED_USD_MIN
+}
 
 const withoutDefinition = ({ sessions, definitions }: PlanInput): UnplacedSession[] =>
   sessions

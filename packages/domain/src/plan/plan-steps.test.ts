@@ -13,6 +13,7 @@ import {
   METAL,
   MINUTE,
   NOW,
+  quarantining,
   running,
   serving,
   sleeping,
@@ -105,7 +106,7 @@ describe('the steps of a machine', () => {
       serving('w-1', { protected: true }),
       serving('w-2', { idle_detection_enabled: false }),
       serving('w-3', { desired_until: at(60) }),
-      holding(serving('w-4'), booked('quarantined', 1, [-60, -10])),
+      quarantining(serving('w-4'), booked('quarantined', 1, [-60, -10])),
     ]
     const plan = planned({ workers })
     expect(plan.machines.flatMap(({ steps }) => steps)).toEqual([])

@@ -32,13 +32,14 @@ export function plannedMachine(machine: Machine, input: PlanInput): PlannedMachi
     ...(late.length === 0
       ? {}
       : { late_starts: Object.fromEntries(late.map(({ task, span }) => [task.session.id, toInstant(span.fromMs)])) }),
-    steps: [...stepsOf(machine, input.nowMs), ...terminationOf(machine, input)],
+    steps: [...stepsOf({ ...machine, placed }, input.nowMs), ...terminationOf(machine, input)],
   }
 }
 
 function stepsOf(machine: Machine, nowMs: number): PlannedStep[] {
-  const { calendar, times, mayStop } = machine
-  if (!mayStop) return []
+  const { calendar, times } = machine
+  // Its start is tried again and again, which costs nothing.
+  if (machine.isRefused) return []
   const steps: PlannedStep[] = []
   let awakeMs = calendar.awakeUntilMs
   for (const [index, busy] of busySpans(calendar).entries()) {
@@ -53,7 +54,7 @@ function stepsOf(machine: Machine, nowMs: number): PlannedStep[] {
     const because = reason('plan_stop_unused', { until: toInstant(nowMs + PLAN_HORIZON_MS) })
     steps.push({ kind: 'stop', at: toInstant(awakeMs), because, usd: 0, session_ids: [] })
   }
-  return withPrices(steps, machine)
+  return withPrices(machine.mayStop ? steps : steps.filter(({ kind }) => kind === 'wake').slice(0, 1), machine)
 }
 
 const usd = (ms: number, { usdPerHour }: Machine): number => cents((ms / HOUR_MS) * usdPerHour)

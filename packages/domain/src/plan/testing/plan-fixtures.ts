@@ -63,8 +63,20 @@ export const arriving = (id: string, minutes: number, more: Partial<Worker> = {}
     ...more,
   })
 
+/** Until the lab of the session should be gone. */
+export const reservedFor = (worker: Worker, { id, needs, timeslot }: LabletSession): Worker =>
+  withReservation(worker, id, needs, {
+    since: at(-60),
+    from: at(-60),
+    until: toInstant(toMs(timeslot.end) + 2 * MINUTE),
+  })
+
 export const holding = (worker: Worker, ...sessions: readonly LabletSession[]): Worker =>
-  sessions.reduce((each, { id, needs }) => withReservation(each, id, needs, at(-60)), worker)
+  sessions.reduce(reservedFor, worker)
+
+/** Until a scan has seen its lab gone. */
+export const quarantining = (worker: Worker, { id, needs }: LabletSession): Worker =>
+  withReservation(worker, id, needs, at(-60))
 
 /** On its worker, with a lab. */
 export const running = (session: LabletSession, worker_id: string): LabletSession => ({
