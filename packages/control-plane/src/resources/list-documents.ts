@@ -42,13 +42,14 @@ const PAGE = 500
 export async function* pagesOf<T extends Document>(
   collection: Collection<T>,
   filter: Omit<Query, 'limit' | 'after'> = {},
+  size = PAGE,
 ): AsyncGenerator<readonly T[]> {
   let after = ''
   for (;;) {
-    const page = await collection.list({ ...filter, after, limit: PAGE })
+    const page = await collection.list({ ...filter, after, limit: size })
     yield page
     const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
+    if (last === undefined || page.length < size) return
     after = last.id
   }
 }

@@ -49,7 +49,7 @@ export interface Placeable {
 }
 
 /** Longer blocks would delay other requests. */
-const SLICE_MS = 5
+const SLICE_MS = 2
 
 /** A pause between steps of a long computation, which lets other requests in when it is due. */
 export function pauses(clock: Clock): () => Promise<void> | null {

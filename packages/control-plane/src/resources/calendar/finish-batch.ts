@@ -6,6 +6,7 @@ import { asSystem, nullOnConflict } from '../../system-actor.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { changeSession } from '../session/change-session.ts'
 import { CALENDAR_ID, type CalendarBatch, type CalendarHead } from './calendar-head.ts'
+import { pauses } from './capacity-calendar.ts'
 
 type Batch<K extends CalendarBatch['kind']> = Extract<CalendarBatch, { kind: K }>
 
@@ -70,17 +71,21 @@ export const sessionsOfBatch = ({ session, groups }: Batch<'book'>, number: numb
     })),
   )
 
-const AT_ONCE = 50
+/** Other requests are served between them. */
+const AT_ONCE = 8
 
 /** A session that exists was inserted by another process. One whose reservation number is taken is left out. */
 async function insertAll(api: Api, batch: Batch<'book'>, number: number): Promise<void> {
   const sessions = sessionsOfBatch(batch, number)
-  for (let from = 0; from < sessions.length; from += AT_ONCE)
+  const pause = pauses(api.clock)
+  for (let from = 0; from < sessions.length; from += AT_ONCE) {
     await Promise.all(
       sessions
         .slice(from, from + AT_ONCE)
         .map(session => api.sessions.insert(session, entriesOfBooking(session, batch.actor))),
     )
+    await pause()
+  }
 }
 
 export function entriesOfBooking(session: LabletSession, actor: Batch<'book'>['actor']) {

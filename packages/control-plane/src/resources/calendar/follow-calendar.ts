@@ -99,6 +99,9 @@ const factsOf = ({ capacity: { worker, isExpected }, limits }: MachineChoice) =>
   return [template_name, limits, cml.version, cml.node_definitions, license.status, license.product, isExpected]
 }
 
+/** Other requests are served between the pages. */
+const PAGE = 20
+
 async function load(api: Api, { number }: CalendarHead): Promise<Known> {
   const position = await withDeadline(api.clock, FEED_MS_MAX, api.feed.position()).catch(() => null)
   const known: Known = {
@@ -126,13 +129,16 @@ async function load(api: Api, { number }: CalendarHead): Promise<Known> {
   known.signature = signatureOf(capacity)
   const sessions: LabletSession[] = []
   const pause = pauses(api.clock)
-  for await (const page of pagesOf(api.sessions, { where: { is_over: 'no' } })) {
+  for await (const page of pagesOf(api.sessions, { where: { is_over: 'no' } }, PAGE)) {
     sessions.push(...page)
     await pause()
   }
   // Sessions on a worker are where they are; promises follow in the order of their admission.
   const rank = ({ worker_id, admission }: LabletSession) => (worker_id === null ? (admission.number ?? 0) : -1)
-  for (const session of sessions) await demandFor(api, known, session)
+  for (const session of sessions) {
+    await demandFor(api, known, session)
+    await pause()
+  }
   await inSlices(
     api.clock,
     enterAll(
@@ -256,10 +262,15 @@ const ADMISSIONS_MAX = 100
 /** Enters what other replicas admitted, which the feed may not have yet. */
 async function applyAdmissions(api: Api, known: Known, head: CalendarHead): Promise<boolean> {
   if (head.number < known.number || head.number - known.number > ADMISSIONS_MAX) return false
-  for (; known.number < head.number; known.number += 1)
-    for await (const page of pagesOf(api.sessions, { where: { calendar_number: String(known.number + 1) } }))
+  const pause = pauses(api.clock)
+  for (; known.number < head.number; known.number += 1) {
+    const where = { calendar_number: String(known.number + 1) }
+    for await (const page of pagesOf(api.sessions, { where }, PAGE)) {
       for (const session of page)
         if ((known.versions.get(session.id) ?? 0) < session.version) await enterRead(api, known, session)
+      await pause()
+    }
+  }
   return true
 }
 

@@ -6,6 +6,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
 import type { StoredDefinition, StoredSave } from '../../internal-documents.ts'
 import { admitSessions } from '../calendar/admit-sessions.ts'
+import { pauses } from '../calendar/capacity-calendar.ts'
 import { entriesOfBooking } from '../calendar/finish-batch.ts'
 import { enterBookings, type LedgerBookings, quotaOf, tookTooLong } from '../quota/enter-bookings.ts'
 import { claimSave } from '../save/delete-save.ts'
@@ -44,7 +45,13 @@ export async function bookSessions(api: Api, booker: Booker, order: Order): Prom
     if (error instanceof ProblemError) await ledger.release()
     throw error
   }
-  const booked = (await Promise.all(ids.map(id => api.sessions.get(id)))).flatMap(found => found ?? [])
+  const booked: LabletSession[] = []
+  const pause = pauses(api.clock)
+  for (const id of ids) {
+    const found = await api.sessions.get(id)
+    if (found !== null) booked.push(found)
+    await pause()
+  }
   if (booked.length < ids.length) {
     await ledger.release()
     throw new ProblemError('already_exists', `you have a session with reservation_id ${session.reservation_id} already`)
