@@ -76,6 +76,10 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   workers_refuse: { category: 'status' },
   not_idle: { idle_seconds: 600, timeout_seconds: 3600 },
   idle_timeout: { idle_seconds: 3720, timeout_seconds: 3600 },
+  budget_exceeded: { limit: 50, spent_usd: 40, committed_usd: 8, needed_usd: 4 },
+  budget_short: { limit: 50, spent_usd: 40, committed_usd: 2 },
+  budget_used_up: { limit: 50, spent_usd: 45, committed_usd: 5 },
+  budget_short_ahead: { limit: 50, needed_usd: 64 },
 }
 
 const placeholders = (code: string): object =>
