@@ -81,6 +81,25 @@ function packed(left: readonly Waiting[], offers: readonly Offer[], licenses: Fr
   return { bins, unfit, unlicensed }
 }
 
+/**
+ * The cheapest templates first. If the region may not have so many workers, another template comes first where more sessions then get
+ * a machine: capacity may have been promised for large machines.
+ */
+function packedWithin(
+  most: number,
+  left: readonly Waiting[],
+  { offers, licenses }: { offers: readonly Offer[]; licenses: FreeSeats },
+): Packing {
+  const served = ({ bins }: Packing) => bins.slice(0, most).reduce((sum, { waiting }) => sum + waiting.length, 0)
+  let best = packed(left, offers, licenses)
+  if (best.bins.length <= most) return best
+  for (const offer of offers) {
+    const other = packed(left, [offer, ...offers.filter(each => each !== offer)], licenses)
+    if (served(other) > served(best)) best = other
+  }
+  return best
+}
+
 /** Null without a free seat. */
 function binOf(demand: Demand, offer: Offer, bins: readonly Bin[], licenses: FreeSeats): Bin | null {
   const known = bins.find(each => each.offer === offer && refusalOf(demand, each.capacity) === null)
@@ -100,9 +119,11 @@ export function purchases(
   const holders = holdersOf(input)
   const tooLate = new Set(left.filter(each => isTooLate(each, input)))
   const inTime = left.filter(each => !tooLate.has(each))
-  const { bins, unfit, unlicensed } = packed(inTime, holders.offers, input.licenses ?? NO_POOLS)
   const refusal = refusalToBuy(input)
-  const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
+  const most = refusal === null ? vacancies(input) : 0
+  const parts = { offers: holders.offers, licenses: input.licenses ?? NO_POOLS }
+  const { bins, unfit, unlicensed } = packedWithin(most, inTime, parts)
+  const granted = bins.slice(0, most)
   const limit =
     refusal ?? reason('region_worker_limit', { region: input.region, limit: input.settings.max_workers_per_region })
   const wait = ({ session }: Waiting, because: Reason, forGood: boolean): SchedulingStep => ({

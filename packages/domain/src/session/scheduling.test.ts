@@ -605,6 +605,16 @@ describe('buying', () => {
     ])
   })
 
+  it('buys larger machines where the limit of the region leaves sessions without one, and the cheapest otherwise', () => {
+    const templates = [template('small', 10, 1), template('large', 30, 4)]
+    const sessions = [...'abcd'].map(id => booked(id, 10))
+    const limitedTo = (max_workers_per_region: number) => ({ ...SETTING_DEFAULTS, max_workers_per_region })
+    const buys = (most: number) => boughtBy(schedule(anInput({ sessions, templates, settings: limitedTo(most) })))
+    expect(buys(4)).toEqual([['small', 4, 'a', 'b', 'c', 'd']])
+    expect(buys(2)).toEqual([['large', 2, 'a', 'b', 'c', 'd']])
+    expect(buys(1)).toEqual([['large', 1, 'a', 'b', 'c']])
+  })
+
   it('buys nothing while scale-up is off', () => {
     const settings = { ...SETTING_DEFAULTS, scale_up_enabled: false }
     const steps = schedule(anInput({ sessions: [booked('a', 1)], settings }))
