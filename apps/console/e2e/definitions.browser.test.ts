@@ -105,7 +105,9 @@ describe('definitions', () => {
 
   it('show where a session would be placed', async () => {
     await api().call('createDefinition', { body: { name: 'place-e2e', topology: TWO_ROUTERS } })
-    const { id } = await api().call('createDefinition', { body: { name: 'no-place-e2e', topology: CAMPUS } })
+    const needs = { cpu_cores: 2, memory_gb: 80_000, storage_gb: 1, node_count: 2 }
+    const body = { name: 'no-place-e2e', topology: TWO_ROUTERS, needs }
+    const { id } = await api().call('createDefinition', { body })
     const { page } = await open({ at: '#/definitions?q=place-e2e' })
     await page.getByRole('button', { name: 'Preview… place-e2e 1.0.0', exact: true }).click()
     const dialog = page.getByRole('dialog')

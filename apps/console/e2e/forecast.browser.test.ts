@@ -13,7 +13,9 @@ const NARROW = { width: 360, height: 780 }
 
 const book = (definition: string, inHours: number, minutes: number) => {
   const start = toInstant(Math.ceil(systemClock.now() / HOUR_MS + inHours) * HOUR_MS)
-  return api().call('createSession', { body: { definition, start, duration_minutes: minutes } })
+  return api().call('createSession', {
+    body: { definition, start, duration_minutes: minutes, best_effort: definition === HUGE },
+  })
 }
 
 beforeAll(async () => {

@@ -24,7 +24,9 @@ const WEEK = [
 
 const book = (definition: string, startInMinutes: number, minutes: number) => {
   const start = toInstant(systemClock.now() + startInMinutes * MINUTE_MS)
-  return api().call('createSession', { body: { definition, start, duration_minutes: minutes } })
+  return api().call('createSession', {
+    body: { definition, start, duration_minutes: minutes, best_effort: definition === HUGE },
+  })
 }
 
 /** As the worker-controller reports it that could not give a license back. */

@@ -86,7 +86,7 @@ describe('one worker of the list', () => {
     const { page } = await open({ at: '#/workers' })
     await page.getByRole('button', { name: 'Create worker' }).click()
     await dialogOf(page)
-      .getByRole('radio', { name: /nested/ })
+      .getByRole('radio', { name: /^nested \$/ })
       .check()
     await dialogOf(page).getByLabel('Region').selectOption('eu-west-1')
     await dialogOf(page).getByLabel('Name').fill('list-new')
