@@ -1,3 +1,4 @@
+import { withReservation } from '@lcm/domain/calendar/worker-ledger'
 import { fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
 import { NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { aServingWorker } from '@lcm/testkit/test-data-builders'
@@ -8,7 +9,14 @@ const reserved = { cpu_cores: 12, memory_gb: 48, storage_gb: 0, nodes: 4 }
 const declared = { cpu_cores: 48, memory_gb: 192, storage_gb: 1000, max_nodes: 200 }
 
 it('shows reservations as shares of what can be used', () => {
-  const uses = usesOf(fleetCapacity([aServingWorker({ capacity: { declared, reserved } }), aServingWorker()]))
+  const needs = { cpu_cores: 12, memory_gb: 48, storage_gb: 0, node_count: 4 }
+  const busy = withReservation(
+    aServingWorker({ capacity: { declared, reserved } }),
+    'ls-1',
+    needs,
+    '2026-01-01T00:00:00.000Z',
+  )
+  const uses = usesOf(fleetCapacity([busy, aServingWorker()]))
   expect(uses.map(use => [use.name, use.reserved, use.usable, use.share])).toEqual([
     ['CPU', 12, 96, 0.125],
     ['Memory', 48, 384, 0.125],

@@ -1,4 +1,4 @@
-import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
+import { heldFrom, withReservation } from '@lcm/domain/calendar/worker-ledger'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { NO_ACTIVITY, NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { NO_METRICS } from '@lcm/testkit/observation-builders'
@@ -75,9 +75,12 @@ it('shows an unknown price as unknown, never as 0', async () => {
 it('counts the nodes that can be used: 5 for a worker without a license, none on one that accepts no sessions', async () => {
   const { api, lcm, outLines } = fleet()
   const declared = { cpu_cores: 48, memory_gb: 184, storage_gb: 150, max_nodes: 200 }
-  const reserved = { cpu_cores: 2, memory_gb: 2, storage_gb: 2, nodes: 2 }
-  api.put(aServingWorker({ id: 'w-4', license: NO_LICENSE, capacity: { declared, reserved } }))
-  api.put(aServingWorker({ id: 'w-5', cordoned: true, capacity: { declared, reserved } }))
+  const capacity = { ...aServingWorker().capacity, declared }
+  const needs = { cpu_cores: 2, memory_gb: 2, storage_gb: 2, node_count: 2 }
+  const busy = (more: Partial<Worker>) =>
+    withReservation(aServingWorker({ capacity, ...more }), 'ls-9', needs, '2026-01-01T00:00:00.000Z')
+  api.put(busy({ id: 'w-4', license: NO_LICENSE }))
+  api.put(busy({ id: 'w-5', cordoned: true }))
   expect(await lcm()).toBe(0)
   expect(outLines()[0]).toContain('  ·  4 of 7 nodes reserved  ·  ')
 })

@@ -29,10 +29,13 @@ export async function permitLabStart(api: Api, request: Fenced, { id, worker_id 
   })
 }
 
-/** Reserves the capacity of a placed session until its new end. It is written before the session, so it never ends before it. */
+/**
+ * Reserves the capacity of a placed session until its new end. It is written before the session, so it never ends before it. Nothing
+ * is reserved on a worker whose record was removed.
+ */
 export async function extendReservation(api: Api, session: LabletSession, end: Instant): Promise<void> {
   const { id, worker_id } = session
-  if (worker_id === null) return
+  if (worker_id === null || (await api.workers.get(worker_id)) === null) return
   const timings = await currentTimings(api)
   await changeWorker(api, asSystem(worker_id), (worker, now) => {
     const reservation = worker.reservations[id]
