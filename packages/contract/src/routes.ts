@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { ADMINISTRATION_ROUTES } from './administration.ts'
 import { CALENDAR_ROUTES } from './calendar/calendar.ts'
+import { PLAN_CONTROLLER_ROUTES, PLAN_ROUTES } from './calendar/plan.ts'
 import { TIMING_ROUTES } from './calendar/timing.ts'
 import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
@@ -28,6 +29,7 @@ export const ROUTES = {
   ...FLEET_ROUTES,
   ...CALENDAR_ROUTES,
   ...LICENSE_POOL_ROUTES,
+  ...PLAN_ROUTES,
   ...SERVICE_ROUTES,
   ...DEFINITION_ROUTES,
   ...SESSION_ROUTES,
@@ -42,6 +44,7 @@ export const ROUTES = {
   ...ADMINISTRATION_ROUTES,
   ...WORKER_CONTROLLER_ROUTES,
   ...FLEET_CONTROLLER_ROUTES,
+  ...PLAN_CONTROLLER_ROUTES,
   ...SERVICE_CONTROLLER_ROUTES,
   ...SESSION_CONTROLLER_ROUTES,
   ...SAVE_CONTROLLER_ROUTES,

@@ -57,6 +57,8 @@ import { createTarget, deleteTarget, patchTarget, testTarget } from '../resource
 import { createPerson, invitedPerson, patchPerson, removePerson, revokePerson } from '../resources/person/commands.ts'
 import { mergePerson } from '../resources/person/merge-people.ts'
 import { getPerson, listPeople } from '../resources/person/queries.ts'
+import { putPlan } from '../resources/plan/put-plan.ts'
+import { getPlan } from '../resources/plan/queries.ts'
 import { patchQuota } from '../resources/quota/patch-quota.ts'
 import { getQuota, listQuotas } from '../resources/quota/queries.ts'
 import { deleteSave } from '../resources/save/delete-save.ts'
@@ -226,6 +228,7 @@ const fleetHandlers = (api: Api) =>
     getFleetCost: json(request => fleetCost(api, request.query)),
     getFleetUsage: json(request => fleetUsage(api, request.query)),
     getCalendar: json(request => fleetCalendar(api, request.query)),
+    getPlan: json(() => getPlan(api)),
     getFleetPlan: json(request => fleetPlan(api, request.actor)),
     listTimings: json(request => listTimings(api, request)),
     listServices: json(({ actor }) => listServices(api, actor)),
@@ -368,6 +371,7 @@ const workerControllerHandlers = (api: Api) => {
       const { worker, isNew } = await importWorker(api, request)
       return { body: await workerView(api, worker), isNew }
     }),
+    putPlan: json(request => putPlan(api, request)),
     scaleUp: createdOnce(request => scaleUp(api, request)),
     cleanUpWorkers: json(request => cleanUpWorkers(api, request)),
     getWorkerSecrets: json(request => workerSecrets(api, reads, request)),
