@@ -30,6 +30,7 @@ export function useOf(
   const isAdmitted = admission.kind === 'admitted'
   const isEnding = isOver(session)
   if (isFinal(status) || (worker_id === null && (isEnding || !isAdmitted))) return null
+  const hasLab = worker_id !== null && status !== 'SCHEDULED'
   const fromMs = toMs(admission.span?.from ?? timeslot.start)
   const endMs = admission.span === null ? toMs(timeslot.end) + teardownMs : toMs(admission.span.until)
   if (worker_id === null && endMs <= nowMs) return null
@@ -37,7 +38,7 @@ export function useOf(
     id,
     demand,
     span: {
-      fromMs: worker_id === null ? fromMs : Math.min(fromMs, nowMs),
+      fromMs: hasLab ? Math.min(fromMs, nowMs) : fromMs,
       untilMs: isEnding ? nowMs + teardownMs : endMs,
     },
     workerId: worker_id,

@@ -1,4 +1,5 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { newPipeline } from '@lcm/domain/session/pipeline'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -33,6 +34,10 @@ const reservation = async (workerId: string, id: string) => {
   const found = (await course.get(workerId)).reservations[id]
   return found && { from: minutesOf(found.from), until: minutesOf(found.until), isStarted: found.started_at !== null }
 }
+const assignFor = (id: string, worker_id: string, times: object) => {
+  const json = { worker_id, decision: { action: 'assign', because: textReason('the test says so') }, ...times }
+  return course.fenced('POST', `lablet-sessions/${id}/assignment`, json, { by: 'resource-scheduler' })
+}
 const starts = (id: string) =>
   course.reportSession(id, { status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 1) })
 
@@ -65,20 +70,13 @@ describe('a reservation', () => {
   it('has the times of the request, which include the timeslot', async () => {
     const worker = await small()
     const { id } = await bookedFor(30, 60)
-    const assign = (times: object) =>
-      course.fenced(
-        'POST',
-        `lablet-sessions/${id}/assignment`,
-        { worker_id: worker.id, decision: { action: 'assign', because: BECAUSE }, ...times },
-        { by: 'resource-scheduler' },
-      )
+    const assign = (times: object) => assignFor(id, worker.id, times)
     expect((await assign({ until: at(59) })).json.code).toBe('validation_failed')
     expect((await assign({ from: at(70), until: at(70) })).json.code).toBe('validation_failed')
     expect((await assign({ from: at(20), until: at(65) })).status).toBe(200)
     expect(await reservation(worker.id, id)).toMatchObject({ from: 20, until: 65 })
   })
 })
-const BECAUSE = { code: 'text', message: 'x', params: { text: 'x' } }
 
 describe('sessions that follow each other', () => {
   it('share a worker if the lab of one is gone before the next one starts', async () => {
@@ -157,7 +155,19 @@ describe('an extension', () => {
     expect(refused.json.detail).toContain('it can be extended by 10 min')
     expect((await course.session(one.id)).timeslot.end).toBe(at(30))
     expect((await extend(one.id, 10)).status).toBe(202)
-    expect((await extend(one.id, 5)).json.detail).toContain('promised its capacity after its end')
+    expect((await extend(one.id, 5)).json.detail).toContain("can't be extended")
+  })
+
+  it('is refused by the ledger too, where another session was placed for longer than it was promised', async () => {
+    const worker = await small()
+    const [one, two] = [await bookedFor(0, 30), await bookedFor(45, 60)]
+    await course.assign(one.id, worker.id)
+    expect((await assignFor(two.id, worker.id, { from: at(36) })).status).toBe(200)
+    const refused = await extend(one.id, 8)
+    expect(refused).toMatchObject({ status: 409, json: { code: 'no_capacity_at_that_time' } })
+    expect(refused.json.detail).toBe('other sessions are promised its capacity then; it can be extended by 4 min')
+    expect((await extend(one.id, 4)).status).toBe(202)
+    expect((await extend(one.id, 1)).json.detail).toBe('other sessions are promised its capacity after its end')
   })
 
   it('adds up with another one at the same time', async () => {
