@@ -1,5 +1,6 @@
 import { ATTENTION_REASONS } from '@lcm/domain/text/reasons/attention-reasons'
 import { BUDGET_REASONS } from '@lcm/domain/text/reasons/budget-reasons'
+import { CALENDAR_REASONS } from '@lcm/domain/text/reasons/calendar-reasons'
 import { REASONS } from '@lcm/domain/text/reasons/catalog'
 import { FLEET_REASONS } from '@lcm/domain/text/reasons/fleet-reasons'
 import { LAB_REASONS } from '@lcm/domain/text/reasons/lab-reasons'
@@ -40,6 +41,7 @@ const SECTIONS: readonly (readonly [string, Readonly<Record<string, Render>>])[]
   ['Next step of a resource', NEXT_REASONS],
   ['Problems of services', PROBLEM_REASONS],
   ['Quotas', QUOTA_REASONS],
+  ['The calendar', CALENDAR_REASONS],
   ['Affected sessions', ATTENTION_REASONS],
   ['General', { text: REASONS.text, not_given: REASONS.not_given, nothing_to_do: REASONS.nothing_to_do }],
 ]

@@ -11,7 +11,6 @@ const PAGES = [
   'sessions',
   'definitions',
   'labs',
-  'licenses',
   'controllers',
   'chaos',
   'people',

@@ -10,7 +10,6 @@ const PAGES = [
   'definitions',
   'labs',
   'forecast',
-  'licenses',
   'controllers',
   'chaos',
   'people',

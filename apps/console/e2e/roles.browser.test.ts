@@ -14,7 +14,6 @@ const PAGES = [
   'sessions',
   'definitions',
   'labs',
-  'licenses',
   'controllers',
   'chaos',
   'people',

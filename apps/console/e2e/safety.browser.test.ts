@@ -18,7 +18,6 @@ const PAGES = [
   'sessions',
   'definitions',
   'labs',
-  'licenses',
   'controllers',
   'chaos',
   'people',

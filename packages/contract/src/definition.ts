@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common-schemas.ts'
 import type { ProblemCode } from './problem-codes.ts'
 import { AUTHORS, EVERYONE, LABLET_CONTROLLER, type RouteSpec } from './route-spec.ts'
+import { AdmissionPreview, PreviewAdmission } from './session/booking.ts'
 
 /** Computed when one definition is read, because the fleet changes; lists and events do not have it. */
 const warnings = z.array(Reason).meta({
@@ -302,6 +303,18 @@ export const DEFINITION_ROUTES = {
     status: 200,
     answer: PlacementPreview,
     problems: ['not_found'],
+  },
+  previewAdmission: {
+    method: 'POST',
+    path: '/lablet-definitions/{id}/admission-preview',
+    params: DEFINITION_ID,
+    summary: 'Preview the admission of a booking',
+    description: 'Returns whether so many seats would be admitted at that time, and the nearest times that work.',
+    access: EVERYONE,
+    body: PreviewAdmission,
+    status: 200,
+    answer: AdmissionPreview,
+    problems: ['not_found', 'timeslot_invalid'],
   },
   recordSync: {
     method: 'POST',

@@ -134,6 +134,14 @@ export const PROBLEMS = {
       'The worker cannot take the session or its ports now; `detail` has the reason. The scheduler tries ' +
       'another worker.',
   },
+  no_capacity_at_that_time: {
+    status: 409,
+    title: 'No capacity at that time',
+    help:
+      'The machines that LCM has or may buy are booked at that time; `detail` has the reason, `free_seats` how many seats ' +
+      'would fit, and `alternatives` the nearest starts that work. Book one of them, or book with `best_effort: true` ' +
+      'to get what the promises leave.',
+  },
   person_built_in: {
     status: 409,
     title: 'The person belongs to the first token',

@@ -1,3 +1,4 @@
+import { Instant } from '@lcm/domain/instant'
 import { Reason } from '@lcm/domain/reason'
 import { z } from 'zod'
 import { PROBLEMS, type ProblemCode } from './problem-codes.ts'
@@ -22,6 +23,12 @@ export const Problem = z
       .optional()
       .meta({ description: 'The wrong fields.' }),
     reason: Reason.optional().meta({ description: 'Why a decision refused it, as data.' }),
+    free_seats: z.int().nonnegative().optional().meta({
+      description: 'With `no_capacity_at_that_time`: how many of the seats would fit.',
+    }),
+    alternatives: z.array(Instant).optional().meta({
+      description: 'With `no_capacity_at_that_time`: the nearest starts that would be admitted now.',
+    }),
     sign_in: z.string().optional().meta({
       description:
         'With `unauthenticated`: the path where a browser signs in with the identity provider, if there is one.',
@@ -38,6 +45,13 @@ export interface Advice {
   readonly allow?: readonly string[]
   readonly signIn?: string
   readonly reason?: Reason
+  /** How many seats would fit, and when all of them would. */
+  readonly shortage?: Shortage
+}
+
+export interface Shortage {
+  readonly free_seats: number
+  readonly alternatives: Instant[]
 }
 
 /** Thrown by commands and queries; the HTTP layer makes a response of it. `detail` is a sentence that a person can act on. */
@@ -52,6 +66,7 @@ export class ProblemError extends Error {
   /** The path where a browser signs in with the identity provider. */
   readonly signIn: string | undefined
   readonly reason: Reason | undefined
+  readonly shortage: Shortage | undefined
 
   constructor(code: ProblemCode, detail: string, errors?: Problem['errors'], advice: Advice = {}) {
     super(detail)
@@ -61,6 +76,7 @@ export class ProblemError extends Error {
     this.allow = advice.allow
     this.signIn = advice.signIn
     this.reason = advice.reason
+    this.shortage = advice.shortage
   }
 
   toProblem(instance: string): Problem {
@@ -77,6 +93,7 @@ export class ProblemError extends Error {
       ...problem,
       ...(this.errors && { errors: this.errors }),
       ...(this.reason && { reason: this.reason }),
+      ...this.shortage,
       ...(this.signIn !== undefined && { sign_in: this.signIn }),
     }
   }

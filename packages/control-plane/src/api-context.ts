@@ -3,12 +3,19 @@ import type { AnswerOf, ROUTES, RouteName } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { RequestOrigin } from './access/request-origin.ts'
 import type { ApiParts } from './api-dependencies.ts'
+import { type CapacityCalendar, newCalendar } from './resources/calendar/capacity-calendar.ts'
 import { type Collections, openCollections } from './resources.ts'
 
 /** Context of every command and query: the dependencies of the API and one collection per kind of resource. */
-export interface Api extends ApiParts, Collections {}
+export interface Api extends ApiParts, Collections {
+  readonly calendar: CapacityCalendar
+}
 
-export const openApi = (parts: ApiParts): Api => ({ ...parts, ...openCollections(parts.store) })
+export const openApi = (parts: ApiParts): Api => ({
+  ...parts,
+  ...openCollections(parts.store),
+  calendar: newCalendar(),
+})
 
 /** A request after routing, authentication and validation. */
 export interface Request<P, Q, B> {

@@ -4,6 +4,7 @@ import type { Collection, Document } from '@lcm/store/store'
 import type { AccessAudit } from './access/access-audit.ts'
 import type { Api } from './api-context.ts'
 import { deleteExpiredRequests } from './http/idempotency.ts'
+import { maintainCalendar } from './resources/calendar/calendar-housekeeping.ts'
 import { STREAMS } from './resources/journal/entries.ts'
 import { assignAllSeats } from './resources/license/assign-seats.ts'
 import { listAll } from './resources/list-documents.ts'
@@ -77,6 +78,7 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
           if (api.clock.monotonic() - maintainedAt >= MAINTAIN_MS) {
             maintainedAt = api.clock.monotonic()
             await maintainSessions(api, signal)
+            await maintainCalendar(api, log)
             await finishMerges(api, signal)
             await assignAllSeats(api)
             await keepSaves(signal)

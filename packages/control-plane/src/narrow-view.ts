@@ -133,8 +133,10 @@ export const withoutQuery = (source: string): string => source.replace(/[?#].*$/
 export function sessionFor(actor: Actor, session: LabletSession): LabletSession {
   const { status, waiting_reason, health, state_history } = session
   if (!isLearner(actor)) return session
+  const { admission } = session
   const shown = {
     ...session,
+    admission: { ...admission, machine: null, at_risk: admission.at_risk && redactReason(admission.at_risk) },
     state_history: state_history.map(each => ({ ...each, because: redactPlacement(each.because) })),
   }
   if (status !== 'PENDING' || waiting_reason === null) return shown

@@ -37,6 +37,7 @@ import {
   StoredToken,
 } from './internal-documents.ts'
 import { definitionFor, narrowSettings, narrowTemplate, sessionFor, withoutQuery } from './narrow-view.ts'
+import { CalendarHead } from './resources/calendar/calendar-head.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
 import { saveView } from './resources/save/save-view.ts'
@@ -185,6 +186,7 @@ export const RESOURCES = {
       definition: session.definition.name,
       definition_id: session.definition.id,
       is_over: isFinal(session.status) ? 'yes' : 'no',
+      ...(isFinal(session.status) ? {} : calendarFacets(session)),
       ...(lostSession(session) === null ? {} : { was_lost: 'yes' }),
       ...(session.worker_id === null ? {} : { worker_id: session.worker_id }),
     }),
@@ -232,6 +234,8 @@ export const RESOURCES = {
   }),
   /** One document per person, with the ledger of the sessions that count. */
   quotas: internal('quota', { schema: Quota }),
+  /** The head of the calendar, which every promise goes through. */
+  calendars: internal('calendar', { schema: CalendarHead }),
   settings: withEvents('settings', {
     schema: Settings,
     hint: () => ({}),
@@ -332,6 +336,12 @@ export const collectionOf = <N extends CollectionName>(collections: Collections,
   collections[name]
 
 const NAMES = Object.keys(RESOURCES) as CollectionName[]
+
+/** Replicas find sessions by their position in the calendar before the feed has them. */
+const calendarFacets = ({ admission: { number, at_risk } }: LabletSession): Record<string, string> => ({
+  ...(number === null ? {} : { calendar_number: String(number) }),
+  ...(at_risk === null ? {} : { at_risk: 'yes' }),
+})
 
 function workerFacets(worker: Worker): Record<string, string> {
   return {

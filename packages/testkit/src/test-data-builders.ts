@@ -1,5 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import type { StoredNotification, StoredTarget } from '@lcm/control-plane/internal-documents'
+import { BEST_EFFORT } from '@lcm/domain/calendar/session-admission'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { HEALTHY } from '@lcm/domain/health'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
@@ -205,6 +206,7 @@ export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
   definition: { id: 'ld-1', name: 'two-routers', version: '1.0.0' },
   needs: aDefinition().needs,
   timeslot: { start: THEN, end: '2026-01-02T04:04:05.000Z' },
+  admission: BEST_EFFORT,
   desired_status: 'RUNNING',
   desired_by: 'ann',
   desired_reason: '',

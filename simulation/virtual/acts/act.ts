@@ -25,8 +25,6 @@ export const FLEET_ACTS = {
   'rotate the secret key': 0,
   approve: 0,
   'limit bookings': 0,
-  'change a license pool': 0,
-  'create from a license pool': 0,
 } as const
 
 /** Acts of learners on the API and on CML servers. */

@@ -21,12 +21,6 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
     const id = await context.operator.create(nameOf(act), { license: LICENSE })
     await context.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
   },
-  'change a license pool': (context, { amount }) => context.operator.setSeats(1 + Math.floor(amount * 3)),
-  async 'create from a license pool'(context, act) {
-    if (!hasCapacity(context)) return
-    const id = await context.operator.create(nameOf(act), { license: { product: LICENSE.product } })
-    await context.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
-  },
   start: (context, act) => context.operator.start(idOf(context, act)),
   stop: (context, act) => context.operator.stop(idOf(context, act), { force: act.amount < 0.3 }),
   terminate: (context, act) => context.operator.terminate(idOf(context, act), { force: act.amount < 0.3 }),

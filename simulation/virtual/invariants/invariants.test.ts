@@ -17,7 +17,6 @@ function openInvariants() {
     latest: new Map(),
     workers: store.collection(RESOURCES.workers),
     leaks: store.collection(RESOURCES.leaks),
-    pools: store.collection(RESOURCES.licensePools),
     journal: store.journal,
     requested: requestedState([], now),
     now,

@@ -1,7 +1,6 @@
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/route-spec'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import type { LicensePool } from '@lcm/domain/license/license-pool'
 import { TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
@@ -11,7 +10,6 @@ import type { Mutation } from './cloud-mutation.ts'
 import { heldTimes } from './held-times.ts'
 import { overdrawnLicenses, wrongLicenseStatus } from './license/license-accounting.ts'
 import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
-import { doubleLicenses } from './license/pool-seats.ts'
 import type { RequestedState } from './requested-state-record.ts'
 import { orphanTerminationLimit } from './worker/orphan-termination-limit.ts'
 import { stopsWithinLimit } from './worker/stop-limit.ts'
@@ -34,7 +32,6 @@ export interface InvariantParts {
   readonly latest: ReadonlyMap<string, Worker>
   readonly workers: Collection<Worker>
   readonly leaks: Collection<LicenseLeak>
-  readonly pools: Collection<LicensePool>
   readonly journal: Journal
   readonly requested: RequestedState
   now(): number
@@ -107,10 +104,7 @@ export function invariants(parts: InvariantParts): Invariants {
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
     },
-    check: async () =>
-      [...(await licenses.unrecorded()), ...(await parts.unreadable()), ...(await doubleLicenses(parts))].forEach(
-        violated,
-      ),
+    check: async () => [...(await licenses.unrecorded()), ...(await parts.unreadable())].forEach(violated),
     checkSettled: async () => (await settledViolations(parts, licenses)).forEach(violated),
     finally: async () => (await finalViolations(parts, licenses)).forEach(violated),
     fenced:

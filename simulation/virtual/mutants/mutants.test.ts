@@ -37,8 +37,6 @@ const QUICK = [
   'approval ignored',
   'pin renewed on any certificate',
   'bookings in progress not counted',
-  'double license',
-  'seat freed before the license is returned',
   ...[...promiseMutants, ...brokenLabMutants].map(({ name }) => name),
 ]
 /** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */

@@ -1,6 +1,5 @@
 import { apiMutants } from './api-mutants.ts'
 import { brokenLabMutants } from './broken-lab-mutants.ts'
-import { licenseMutants } from './license-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { promiseMutants } from './promise-mutants.ts'
 import { quotaMutants } from './quota-mutants.ts'
@@ -13,7 +12,6 @@ import { cloudMutants } from './worker-controller-mutants.ts'
 export const MUTANTS: readonly Mutant[] = [
   ...cloudMutants,
   ...apiMutants,
-  ...licenseMutants,
   ...sessionMutants,
   ...ruleMutants,
   ...trustMutants,

@@ -64,14 +64,6 @@ export function operatorOf({ client, store, until }: World) {
     },
     license: (id: string, body: BodyInput<'putWorkerLicense'> = LICENSE) =>
       client.call('putWorkerLicense', { params: { id }, body }),
-    /** Creates the license pool, or changes its number of seats. */
-    async setSeats(seats: number): Promise<void> {
-      const { product, token } = LICENSE
-      const { items } = await client.call('listLicensePools', { query: {} })
-      if (items.length === 0) await client.call('createLicensePool', { body: { product, seats, token } })
-      else await client.call('putLicensePool', { params: { product }, body: { seats } })
-    },
-    seats: async () => (await client.call('getLicensePool', { params: { product: LICENSE.product } })).taken,
     setCredentials: (id: string, body: BodyInput<'putWorkerCredentials'>) =>
       client.call('putWorkerCredentials', { params: { id }, body }),
     unlicense: (id: string) => client.call('deleteWorkerLicense', { params: { id } }),

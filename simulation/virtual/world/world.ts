@@ -190,7 +190,6 @@ function openChecks(base: Base, labsCountedMs: number) {
   const records = {
     workers: store.collection(RESOURCES.workers),
     leaks: store.collection(RESOURCES.leaks),
-    pools: store.collection(RESOURCES.licensePools),
     journal: store.journal,
   }
   const observed = { cloud, latest, fleet: FLEET, ...records, now }

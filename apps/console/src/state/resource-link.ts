@@ -32,8 +32,6 @@ export function resourceLinkOf(resource: string, live: Collections): ResourceLin
     case 'token':
     case 'settings':
       return { kind, name: id, href: pageHash('settings') }
-    case 'license_pool':
-      return { kind, name: id, href: pageHash('licenses') }
     case 'license_leak':
       return { kind, name: id, href: pageHash('overview') }
     default:

@@ -8,7 +8,6 @@ export const LIST_PAGES = [
   'definitions',
   'labs',
   'forecast',
-  'licenses',
   'controllers',
   'chaos',
   'people',

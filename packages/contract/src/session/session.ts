@@ -1,11 +1,9 @@
 import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
 import { HEALTH_STATUSES } from '@lcm/domain/health'
-import { Instant } from '@lcm/domain/instant'
 import { DecisionNote } from '@lcm/domain/journal-records'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Reason } from '@lcm/domain/reason'
 import { LabletSession, Pipeline, SessionSave, SessionStatus } from '@lcm/domain/session/lablet-session'
-import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
 import { ActionReason, DecisionList, listOf, Page, TimePage } from '../common-schemas.ts'
 import type { ProblemCode } from '../problem-codes.ts'
@@ -18,6 +16,7 @@ import {
   type RouteSpec,
   SCHEDULER,
 } from '../route-spec.ts'
+import { BookedSessions, CreateSession, CreateSessions } from './booking.ts'
 
 export const SessionList = listOf(LabletSession).meta({ id: 'SessionList', description: 'A page of sessions.' })
 
@@ -41,34 +40,6 @@ const SessionQuery = Page.extend({
     description: 'Also returns ended sessions.',
   }),
 })
-
-export const CreateSession = z
-  .strictObject({
-    definition: z.string().min(1).max(64).optional().meta({
-      description:
-        'The id of a definition, or a name, which selects its newest ACTIVE version. Omit it with `resume_save`.',
-      example: 'bgp-basics',
-    }),
-    resume_save: z.string().min(1).max(64).optional().meta({
-      description: 'The save to continue from, with its version of the definition. The lab starts with the saved work.',
-    }),
-    start: Instant.optional().meta({ description: 'The start; by default now.' }),
-    duration_minutes: z
-      .int()
-      .min(1)
-      .max(7 * 24 * 60)
-      .optional()
-      .meta({ description: 'The duration instead of `end`; by default the longest that the definition allows.' }),
-    end: Instant.optional().meta({ description: 'The end.' }),
-    reservation_id: onOneLine(z.string().min(1).max(128)).optional().meta({
-      description: 'The reservation number of another system; unique among your sessions.',
-    }),
-  })
-  .meta({
-    id: 'CreateSession',
-    description: 'A session to book.',
-    example: { definition: 'bgp-basics', duration_minutes: 30 },
-  })
 
 export const ExtendSession = z
   .strictObject({
@@ -179,7 +150,9 @@ export const SESSION_ROUTES = {
     method: 'POST',
     path: '/lablet-sessions',
     summary: 'Book a session',
-    description: 'Books a lab for a timeslot. The scheduler places it, and the lablet-controller starts its lab.',
+    description:
+      'Books a lab for a timeslot. The calendar promises its capacity or refuses it; the scheduler places it, and the ' +
+      'lablet-controller starts its lab.',
     access: PEOPLE,
     body: CreateSession,
     status: 201,
@@ -193,6 +166,25 @@ export const SESSION_ROUTES = {
       'timeslot_invalid',
       'already_exists',
       'quota_exceeded',
+      'no_capacity_at_that_time',
+    ],
+  },
+  createSessions: {
+    method: 'POST',
+    path: '/lablet-sessions/batch',
+    summary: 'Book several sessions',
+    description: 'Books the same lab for several seats at the same time: all of them or none.',
+    access: PEOPLE,
+    body: CreateSessions,
+    status: 201,
+    answer: BookedSessions,
+    idempotent: true,
+    problems: [
+      'definition_not_found',
+      'definition_not_active',
+      'timeslot_invalid',
+      'quota_exceeded',
+      'no_capacity_at_that_time',
     ],
   },
   getSession: {
@@ -220,9 +212,10 @@ export const SESSION_ROUTES = {
   },
   extendSession: action('extend', {
     summary: 'Extend a session',
-    description: 'Moves the end of a session, up to the longest duration of its definition.',
+    description:
+      'Moves the end of a session, up to the longest duration of its definition, unless the capacity is promised to others.',
     body: ExtendSession,
-    problems: ['session_over', 'timeslot_invalid', 'quota_exceeded'],
+    problems: ['session_over', 'timeslot_invalid', 'quota_exceeded', 'no_capacity_at_that_time'],
   }),
   requeueSession: action('requeue', {
     summary: 'Requeue a session',

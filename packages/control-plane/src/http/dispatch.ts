@@ -11,7 +11,6 @@ import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'
-import type { Clock } from '@lcm/runtime/clock'
 import { type AccessControl, revocableStream } from '../access/access-control.ts'
 import { originOf } from '../access/request-origin.ts'
 import type { Api, Reply } from '../api-context.ts'
@@ -21,6 +20,7 @@ import type { Handler, Handlers, RawRequest } from './handlers.ts'
 import { executeOnce } from './idempotency.ts'
 import { type FoundRoute, findRoute, ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'
 import { asProblem, pathOf, problemResponse, responseOf } from './response.ts'
+import { withDeadline } from './with-deadline.ts'
 
 /** Placeholder origin: only path and query of a request matter. */
 const ORIGIN = 'http://api.invalid'
@@ -104,20 +104,6 @@ async function fenceFor(api: Api, actor: Actor, request: ApiRequest): Promise<nu
   const epoch = epochOf(request)
   if (actor.service !== null && epoch > 0) return fenceOf(api, actor.service, epoch)
   throw new ProblemError('precondition_required', `send the epoch of your term in ${EPOCH_HEADER}`)
-}
-
-/** Rejects after `ms`. The work itself continues. */
-export async function withDeadline<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
-  let cancel = (): void => undefined
-  const late = new Promise<never>((_, reject) => {
-    const refuse = () => reject(new ProblemError('deadline_exceeded', `no answer within ${ms / 1000} s`))
-    cancel = clock.after(ms, refuse)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    cancel()
-  }
 }
 
 /** Refusals are stored as well: a repeated request gets the same one. */

@@ -13,6 +13,7 @@ import { rotateKey } from '../keys/rotate-key.ts'
 import { previewFor, sessionFor } from '../narrow-view.ts'
 import { fleetCalendar } from '../resources/calendar/fleet-calendar.ts'
 import { fleetUsage } from '../resources/calendar/fleet-usage.ts'
+import { previewAdmission } from '../resources/calendar/preview-admission.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -73,7 +74,7 @@ import { reportInstance, requestOfLeader } from '../resources/service/commands.t
 import { fleetPlan, listServices } from '../resources/service/queries.ts'
 import { registerTerm, resetTerm } from '../resources/service/term-fencing.ts'
 import { assignSession } from '../resources/session/assign-session.ts'
-import { createSession } from '../resources/session/create-session.ts'
+import { createSession, createSessions } from '../resources/session/create-session.ts'
 import { getSession, listMySessions, listSessions } from '../resources/session/queries.ts'
 import { releaseSession } from '../resources/session/release-session.ts'
 import { reportSession } from '../resources/session/report-session.ts'
@@ -255,6 +256,7 @@ const definitionHandlers = (api: Api) => {
     deleteDefinition: empty(request => deleteDefinition(api, request)),
     syncDefinition: json(request => view(requestSync(api, request))),
     deprecateDefinition: json(request => view(deprecateDefinition(api, request))),
+    previewAdmission: json(request => previewAdmission(api, request)),
     previewPlacement: json(async ({ params, actor }) => previewFor(actor, await previewPlacement(api, params.id))),
   } satisfies Partial<HandlerMap>
 }
@@ -270,6 +272,10 @@ const sessionHandlers = (api: Api) =>
     listSessions: json(request => listSessions(api, request)),
     listMySessions: json(request => listMySessions(api, request)),
     createSession: created(asReadBy(request => createSession(api, request))),
+    createSessions: created(async request => {
+      const { items } = await createSessions(api, request)
+      return { items: items.map(session => sessionFor(request.actor, session)) }
+    }),
     getSession: json(asReadBy(({ params, actor }) => getSession(api, params.id, actor))),
     cancelSession: json(asReadBy(request => cancelSession(api, request))),
     extendSession: json(asReadBy(request => extendSession(api, request))),

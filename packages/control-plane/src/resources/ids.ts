@@ -25,5 +25,11 @@ function base32(value: number, chars: number): string {
   return text
 }
 
+/** The n-th id after one, for resources that are created together: the same at every try. */
+export function nthId(id: string, n: number): string {
+  const chance = [...id.slice(-ID_RANDOM_BYTES)].reduce((sum, char) => sum * 32 + ALPHABET.indexOf(char), 0)
+  return `${id.slice(0, -ID_RANDOM_BYTES)}${base32((chance + n) % 32 ** ID_RANDOM_BYTES, ID_RANDOM_BYTES)}`
+}
+
 export const newId = ({ clock, randomBytes }: Pick<ApiParts, 'clock' | 'randomBytes'>, prefix: IdPrefix): string =>
   makeId(prefix, clock.now(), randomBytes(ID_RANDOM_BYTES))

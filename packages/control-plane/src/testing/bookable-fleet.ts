@@ -3,6 +3,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { type AControlPlane, METAL } from '@lcm/testkit/a-control-plane'
 import type { ControlPlaneParts } from '../control-plane.ts'
 import { aFleet } from './a-fleet.ts'
 
@@ -27,14 +28,22 @@ nodes:
 links: []
 `
 
+/** Lets the calendar promise 100 sessions of `TOPOLOGY` at a time, on machines that may be bought. */
+export async function offerMachines({ send }: Pick<AControlPlane, 'send'>): Promise<void> {
+  await send('POST', 'worker-templates', { json: { ...METAL, license_product: 'CML_Enterprise' } })
+}
+
 const DECISION = { action: 'write', because: textReason('the test says so') }
 
 /** A fleet with a definition to book, and helpers that bring sessions into a status. */
 export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
   const fleet = aFleet(setting)
 
-  const define = async (more: object = {}) =>
-    (await fleet.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology: TOPOLOGY, ...more } })).json
+  /** Creates a definition, and a template so that its sessions are admitted. */
+  async function define(more: object = {}) {
+    await offerMachines(fleet)
+    return (await fleet.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology: TOPOLOGY, ...more } })).json
+  }
 
   /** Books the newest `bgp` and creates it if needed. */
   async function book(
@@ -49,6 +58,7 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
 
   /** A worker that labs can be placed on. */
   async function serving(more: Partial<Worker> = {}) {
+    await offerMachines(fleet)
     const { id, version } = await fleet.running()
     await fleet.report(id, version, { service_status: 'AVAILABLE' })
     return fleet.edit(id, worker => ({

@@ -1,7 +1,7 @@
 import type { Store } from '@lcm/store/store'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { seededRandom } from '@lcm/testkit/seeded-random'
-import { TOPOLOGY } from './bookable-fleet.ts'
+import { offerMachines, TOPOLOGY } from './bookable-fleet.ts'
 
 const CONFIG = { version: '0.0.0', profile: 'cluster', cloud: 'sim', regions: ['us-east-1'] } as const
 
@@ -23,10 +23,13 @@ export async function bookingRush(
   const config = { ...CONFIG, settings: { quota_user_live_sessions: quota } }
   const replica = (seed: number) => aControlPlane({ store, config, randomBytes: seededRandom(seed).bytes })
   const [first, second] = [replica(1), replica(2)]
+  const stops = [first, second].map(plane => plane.run('change-key-feed', 'announcer'))
+  await offerMachines(first)
   await first.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology: TOPOLOGY } })
   const book = (nth: number) =>
     (nth % 2 === 0 ? first : second).send('POST', 'lablet-sessions', { as: 'user', json: { definition: 'bgp' } })
   const answers = await Promise.all(Array.from({ length: bookings }, (_, nth) => book(nth)))
+  for (const stop of stops) await stop()
   const refused = answers.filter(({ status }) => status !== 201)
   return {
     accepted: answers.length - refused.length,

@@ -113,7 +113,7 @@ function idleLongEnough(
 const inWholeMinutes = (seconds: number): number => (seconds < 120 ? seconds : seconds - (seconds % 60))
 
 /** When a user last used or started the worker, or when it became RUNNING. */
-export function referenceMs(worker: Worker, evidence: IdleEvidence | null): number {
+function referenceMs(worker: Worker, evidence: IdleEvidence | null): number {
   const moments = [
     worker.created_at,
     // A worker can't be used before it runs: a session that waited hours for it must not lose it right away.

@@ -8,14 +8,7 @@ import { awakeByPlan, awakeByTimeout, type MachineStart, withMinimum } from './a
 const MINUTE_MS = 60_000
 const boot = { meanMs: 10 * MINUTE_MS, wakeMs: 20 * MINUTE_MS }
 const firstBoot = { meanMs: 13 * MINUTE_MS, wakeMs: 25 * MINUTE_MS }
-const STOPPED: MachineStart = {
-  nowMs: 0,
-  untilMs: 1000 * MINUTE_MS,
-  servesMs: null,
-  lastUseMs: 0,
-  boot,
-  firstBoot: null,
-}
+const STOPPED: MachineStart = { nowMs: 0, untilMs: 1000 * MINUTE_MS, servesMs: null, boot, firstBoot: null }
 
 const step = (kind: PlannedStep['kind'], minute: number): PlannedStep => ({
   kind,
@@ -81,14 +74,6 @@ describe('a machine that is stopped by a timeout', () => {
     const runs = { ...STOPPED, servesMs: 0 }
     expect(timesOf(awakeByTimeout([], 60 * MINUTE_MS, runs))).toEqual([[0, 0, 60]])
     expect(timesOf(awakeByTimeout([], Number.POSITIVE_INFINITY, runs))).toEqual([[0, 0, 1000]])
-  })
-
-  it('counts the time since its last use, and none before it serves', () => {
-    const runs = { ...STOPPED, servesMs: 0, lastUseMs: -40 * MINUTE_MS }
-    expect(timesOf(awakeByTimeout([], 60 * MINUTE_MS, runs))).toEqual([[0, 0, 20]])
-    expect(timesOf(awakeByTimeout([], 30 * MINUTE_MS, runs))).toEqual([[0, 0, 0]])
-    const arrives = { ...STOPPED, servesMs: 8 * MINUTE_MS, lastUseMs: 8 * MINUTE_MS }
-    expect(timesOf(awakeByTimeout([], 60 * MINUTE_MS, arrives))).toEqual([[0, 8, 68]])
   })
 
   it('is awake whenever it is used, and its times don’t overlap', () => {

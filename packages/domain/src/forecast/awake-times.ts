@@ -9,8 +9,6 @@ export interface MachineStart {
   readonly untilMs: number
   /** When its CML serves; null if it is stopped or not bought yet. */
   readonly servesMs: number | null
-  /** When it was last used, or since when it serves. */
-  readonly lastUseMs: number
   readonly boot: BootTime
   /** Null for a worker that has a machine. */
   readonly firstBoot: BootTime | null
@@ -46,9 +44,9 @@ export function awakeByTimeout(uses: readonly Span[], timeoutMs: number, start: 
   const awake: AwakeTime[] = []
   const marks: MachineMark[] = []
   let { servesMs, firstBoot } = start
-  let [fromMs, usedMs] = [nowMs, start.lastUseMs]
+  let [fromMs, usedMs] = [nowMs, nowMs]
   const stopBefore = (nextMs: number) => {
-    const stopMs = Math.max(nowMs, usedMs + timeoutMs)
+    const stopMs = usedMs + timeoutMs
     if (servesMs === null || stopMs >= nextMs) return
     awake.push({ fromMs, servesMs, untilMs: stopMs })
     marks.push({ kind: 'stop', atMs: stopMs })
@@ -62,7 +60,6 @@ export function awakeByTimeout(uses: readonly Span[], timeoutMs: number, start: 
     if (servesMs === null) {
       fromMs = wakeAtMs
       servesMs = wakeAtMs + meanMs
-      usedMs = servesMs
       marks.push({ kind: firstBoot === null ? 'wake' : 'buy', atMs: wakeAtMs })
       firstBoot = null
     }

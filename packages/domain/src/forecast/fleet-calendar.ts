@@ -3,7 +3,6 @@ import { Timing } from '../calendar/timings.ts'
 import { LabletDefinition } from '../definition/lablet-definition.ts'
 import { SettingValues } from '../fleet/settings.ts'
 import { Instant } from '../instant.ts'
-import { PooledProduct } from '../license/license-pool.ts'
 import { LabletSession } from '../session/lablet-session.ts'
 import { WorkerTemplate } from '../template/worker-template.ts'
 import { Worker } from '../worker/worker.ts'
@@ -22,7 +21,6 @@ export const CalendarSession = LabletSession.pick({
   status: true,
   entered_status_at: true,
   worker_id: true,
-  state_history: true,
 }).meta({ id: 'CalendarSession', description: 'A session, as far as it takes part in the plan.' })
 export type CalendarSession = z.infer<typeof CalendarSession>
 
@@ -55,22 +53,6 @@ export const FleetCalendar = z
     templates: z.array(WorkerTemplate).meta({ description: 'All templates.' }),
     settings: SettingValues.meta({ description: 'The effective settings.' }),
     timings: z.array(Timing).meta({ description: 'Measured durations of boots, lab starts and lab removals.' }),
-    licenses: z
-      .array(
-        z.object({
-          product: PooledProduct.meta({ description: 'The license product.', example: 'CML_Enterprise' }),
-          free: z.int().nonnegative().meta({ description: 'The number of free seats.', example: 2 }),
-        }),
-      )
-      .meta({ description: 'The license pools. A product without a pool is not limited.' }),
-    spent_by_day: z
-      .array(
-        z.object({
-          day: z.iso.date().meta({ description: 'The day in UTC.', example: '2026-01-02' }),
-          spent_usd: z.number().meta({ description: 'What the fleet cost on that day, in USD.', example: 18.2 }),
-        }),
-      )
-      .meta({ description: 'What budgets count: the days of this month, up to now.' }),
     disk_usd_per_gb_month: z.number().meta({ description: 'The price of disks in the region.', example: 0.08 }),
   })
   .meta({ id: 'FleetCalendar', description: 'Everything that a forecast is computed from.' })

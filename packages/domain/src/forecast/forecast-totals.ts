@@ -29,7 +29,7 @@ export function totalsOf(machines: readonly MachineUse[], within: Span): Forecas
     by_cause.idle += usd(ms.awake - ms.session - ms.boot)
     by_cause.disk += (lengthMs(clipped(machine.exists, within)) * machine.disk_usd_per_hour) / HOUR_MS
     hours += ms.awake / HOUR_MS
-    boots += machine.awake.filter(({ fromMs, servesMs }) => servesMs > fromMs).length
+    boots += machine.marks.filter(({ kind }) => kind === 'wake' || kind === 'buy').length
   }
   const { session, boot, idle, disk } = by_cause
   const used = machines.filter(({ awake }) => awake.length > 0).length

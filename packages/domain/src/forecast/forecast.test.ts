@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SETTING_DEFAULTS, type SettingValues } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { WorkerTemplate } from '../template/worker-template.ts'
-import { blankWorker, type Worker } from '../worker/worker.ts'
+import { blankWorker } from '../worker/worker.ts'
 import type { CalendarSession, FleetCalendar } from './fleet-calendar.ts'
 import { type Forecast, forecastOf } from './forecast.ts'
 import { parseVariant, withVariant } from './variant.ts'
@@ -62,7 +62,6 @@ const session = (n: number, { kind, from, hours }: Booking, more: Partial<Calend
   status: 'PENDING',
   entered_status_at: NOW,
   worker_id: null,
-  state_history: [],
   ...more,
 })
 const sessions = (count: number, kind: string, from: number, hours: number) =>
@@ -78,23 +77,11 @@ const calendar = (booked: readonly CalendarSession[], more: Partial<FleetCalenda
   templates: [template('metal', 4)],
   settings: { ...SETTING_DEFAULTS },
   timings: [],
-  licenses: [],
-  spent_by_day: [],
   disk_usd_per_gb_month: 0.08,
   ...more,
 })
 const withSettings = (booked: readonly CalendarSession[], settings: Partial<SettingValues>) =>
   calendar(booked, { settings: { ...SETTING_DEFAULTS, ...settings } })
-const aWorkerNow = (more: Partial<Worker>): Worker => ({
-  ...blankWorker('w-1', NOW),
-  name: 'metal-1',
-  template_name: 'metal',
-  aws_region: 'us-east-1',
-  desired_status: 'RUNNING',
-  cost_per_hour_usd: 4,
-  capacity: { declared: CAPACITY, reserved: { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 } },
-  ...more,
-})
 const machineUsd = ({ totals }: Forecast) => totals.usd - totals.by_cause.disk
 
 describe('the forecast of a class', () => {
@@ -155,28 +142,24 @@ describe('the forecast of a class', () => {
   })
 
   it('goes on with a worker that has sessions now', () => {
-    const needs = { cpu_cores: 4, memory_gb: 4, storage_gb: 5, nodes: 0 }
-    const worker = aWorkerNow({
+    const worker = {
+      ...blankWorker('w-1', NOW),
+      name: 'metal-1',
+      template_name: 'metal',
+      aws_region: 'us-east-1',
+      desired_status: 'RUNNING',
       status: 'RUNNING',
       service_status: 'AVAILABLE',
-      capacity: { declared: CAPACITY, reserved: needs },
-      reservations: { 'ls-0001': { ...needs, since: NOW } },
+      cost_per_hour_usd: 4,
+      capacity: { declared: CAPACITY, reserved: { cpu_cores: 4, memory_gb: 4, storage_gb: 5, nodes: 2 } },
+      reservations: { 'ls-0001': { cpu_cores: 4, memory_gb: 4, storage_gb: 5, nodes: 2, since: NOW } },
       billing: { since: NOW, cause: 'session', closed_usd: 0 },
-    })
+    } as FleetCalendar['workers'][number]
     const running = session(1, { kind: 'small', from: -1, hours: 3 }, { status: 'RUNNING', worker_id: 'w-1' })
-    const { totals, machines, late, least } = forecastOf(calendar([running], { workers: [worker] }), 7)
+    const { totals, machines, late } = forecastOf(calendar([running], { workers: [worker] }), 7)
     expect(totals).toMatchObject({ boots: 0, machines: 1, hours: expect.closeTo(2 + 62 / 60) })
     expect(machines[0]).toMatchObject({ name: 'metal-1', sessions: [{ session_id: 'ls-0001' }] })
     expect(late).toEqual([])
-    expect(least).toMatchObject({ bound: { boots: 0, hours: expect.closeTo(2 + 2 / 60) } })
-  })
-
-  it('counts a worker that was just created, though nothing is booked on it', () => {
-    const { totals, least } = forecastOf(calendar([], { workers: [aWorkerNow({ status: 'PENDING' })] }), 7)
-    // It boots for 13 minutes, and is stopped an hour later.
-    expect(totals).toMatchObject({ boots: 1, machines: 1, hours: expect.closeTo(73 / 60) })
-    expect(totals.by_cause).toMatchObject({ boot: expect.closeTo((4 * 13) / 60), idle: expect.closeTo(4) })
-    expect(least).toBeNull()
   })
 })
 
@@ -188,23 +171,6 @@ describe('shortages', () => {
     expect(shortages).toMatchObject([{ workers_needed: 3 }])
     expect(shortages[0]?.session_ids).toHaveLength(8)
     expect(toInstant(shortages[0]?.fromMs ?? 0)).toBe(at(30 - 5 / 60))
-  })
-
-  it('name the license that lacks seats', () => {
-    const templates = [{ ...template('metal', 4), license_product: 'CML_Enterprise' }]
-    const licenses = [{ product: 'CML_Enterprise', free: 1 }]
-    const { shortages } = forecastOf(calendar(sessions(8, 'large', 30, 2), { templates, licenses }), 7)
-    expect(shortages).toMatchObject([{ because: { code: 'plan_no_license_free' }, workers_needed: 2 }])
-    expect(shortages[0]?.session_ids).toHaveLength(4)
-  })
-
-  it('name the budget that does not cover their machines', () => {
-    const booked = sessions(4, 'large', 10, 2)
-    const day = withSettings(booked, { budget_usd_per_day: 30 })
-    expect(forecastOf(day, 7).unplaced).toEqual([])
-    const spent_by_day = [{ day: NOW.slice(0, 10), spent_usd: 25 }]
-    const { shortages } = forecastOf({ ...day, spent_by_day }, 7)
-    expect(shortages).toMatchObject([{ because: { code: 'plan_budget_reached' }, workers_needed: 1 }])
   })
 
   it('need no workers that would not help', () => {

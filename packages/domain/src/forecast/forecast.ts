@@ -3,10 +3,7 @@ import { timingsOf } from '../calendar/timings.ts'
 import { type LeastCost, leastCost, type TemplateMachine } from '../economy/least-cost.ts'
 import { type FewestMachines, machinesOverTime } from '../economy/lower-bound.ts'
 import { type LabSpan, STOP_MS } from '../economy/machine-model.ts'
-import { type BudgetWindow, budgetLeft, hasBudget } from '../fleet/budget.ts'
-import { committedSpending } from '../fleet/committed-spending.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
-import { freeSeatsOf } from '../license/license-pool.ts'
 import type { Plan, UnplacedSession } from '../plan/plan.ts'
 import { planFleet } from '../plan/plan-fleet.ts'
 import { licensedNodes } from '../session/free-capacity.ts'
@@ -91,38 +88,15 @@ function played(play: Play, spans: Spans): { plan: Plan; machines: MachineUse[] 
     timings,
     previous: null,
     bestEffort: new Set(),
-    licenses: freeSeatsOf(calendar.licenses),
-    budgets: budgetsOf(play, spans),
   })
   return { plan, machines: playPlan(plan, spans, play) }
-}
-
-/** The budgets, less what was spent, what runs until the end of its sessions, and the disks. */
-function budgetsOf({ calendar, within }: Play, spans: Spans): BudgetWindow[] {
-  if (!hasBudget(calendar.settings)) return []
-  const nowMs = within.fromMs
-  const spent = calendar.spent_by_day.map(({ day, spent_usd }) => {
-    const fromMs = toMs(`${day}T00:00:00.000Z`)
-    return { fromMs, untilMs: Math.max(fromMs, Math.min(fromMs + DAY_MS, nowMs)), usd: spent_usd }
-  })
-  const endsMs = new Map([...spans].map(([id, { untilMs }]) => [id, untilMs]))
-  const { workers } = calendar
-  const committed = committedSpending({ workers, commitments: {}, endsMs, nowMs, untilMs: within.untilMs })
-  return budgetLeft(calendar.settings, within, { spent, committed })
 }
 
 const unlimited = (play: Play): Play => ({
   ...play,
   calendar: {
     ...play.calendar,
-    licenses: [],
-    settings: {
-      ...play.calendar.settings,
-      scale_up_enabled: true,
-      max_workers_per_region: WORKERS_UNLIMITED,
-      budget_usd_per_day: 'off',
-      budget_usd_per_month: 'off',
-    },
+    settings: { ...play.calendar.settings, scale_up_enabled: true, max_workers_per_region: WORKERS_UNLIMITED },
   },
 })
 

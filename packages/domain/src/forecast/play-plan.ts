@@ -1,6 +1,6 @@
 import { type Span, spanOf } from '../calendar/span.ts'
 import type { Timings } from '../calendar/timings.ts'
-import { effectiveIdleAction, referenceMs } from '../fleet/decide-idle.ts'
+import { effectiveIdleAction } from '../fleet/decide-idle.ts'
 import { diskUsdPerHour } from '../fleet/machine-facts.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
@@ -49,9 +49,7 @@ export function playPlan(plan: Plan, spans: ReadonlyMap<string, BookedSpan>, pla
   })
   const named = new Set(plan.machines.map(({ worker_id }) => worker_id))
   const others = calendar.workers
-    .filter(
-      worker => !named.has(worker.id) && (worker.billing.cause !== null || bootSinceMs(worker, within.fromMs) !== null),
-    )
+    .filter(({ id, billing }) => !named.has(id) && billing.cause !== null)
     .map(worker => {
       const machine = {
         key: worker.id,
@@ -97,7 +95,7 @@ function machineUse({ machine, worker, sessions }: Planned, play: Play): Machine
     worker_id,
     template_name,
     usd_per_hour: (worker === null ? template?.cost_per_hour_usd : worker.cost_per_hour_usd) ?? 0,
-    disk_usd_per_hour: worker === null || isToLaunch(worker) ? disk : diskPerHour(worker),
+    disk_usd_per_hour: worker === null ? disk : diskPerHour(worker),
     sessions,
     exists: { fromMs: boughtMs, untilMs: goneMs },
     ...wakefulness,
@@ -105,13 +103,10 @@ function machineUse({ machine, worker, sessions }: Planned, play: Play): Machine
 }
 
 function wakefulnessOf({ machine, worker, sessions }: Planned, { calendar, timings, within }: Play): Wakefulness {
-  const nowMs = within.fromMs
-  const serves = worker === null ? null : servesMs(worker, nowMs, timings)
   const start: MachineStart = {
-    nowMs,
+    nowMs: within.fromMs,
     untilMs: within.untilMs,
-    servesMs: serves,
-    lastUseMs: worker === null || serves === null || serves > nowMs ? (serves ?? nowMs) : referenceMs(worker, null),
+    servesMs: worker === null ? null : servesMs(worker, within.fromMs, timings),
     boot: timings.bootMs(machine.template_name),
     firstBoot: worker === null ? timings.firstBootMs(machine.template_name) : null,
   }
@@ -119,30 +114,17 @@ function wakefulnessOf({ machine, worker, sessions }: Planned, { calendar, timin
   return timeoutMs === null ? awakeByPlan(machine.steps, start) : awakeByTimeout(sessions, timeoutMs, start)
 }
 
-/** When the CML of a worker serves; null if its machine neither runs nor is being started. */
-function servesMs(worker: Worker, nowMs: number, timings: Timings): number | null {
-  const { billing, cml, template_name } = worker
-  const isBilled = billing.cause !== null && billing.cause !== 'stopped'
-  const startedMs = bootSinceMs(worker, nowMs)
-  if (startedMs === null) return isBilled ? nowMs : null
-  const boot = cml.version === null ? timings.firstBootMs(template_name) : timings.bootMs(template_name)
-  return Math.max(nowMs, startedMs + boot.meanMs)
-}
-
-/** The disks of imported machines are unknown, and cost nothing in the past either. */
-const isToLaunch = ({ launch, origin }: Worker): boolean => launch === null && origin !== 'DISCOVERY'
-
-/** Since when its machine boots; null if it doesn't. One that waits for its launch boots from now on. */
-function bootSinceMs({ status, desired_status, entered_status_at }: Worker, nowMs: number): number | null {
-  if (status === 'STARTING') return toMs(entered_status_at)
-  return desired_status === 'RUNNING' && (status === 'PENDING' || status === 'PROVISIONING') ? nowMs : null
+/** When the CML of a worker serves; null if its machine isn't billed. */
+function servesMs({ billing, template_name }: Worker, nowMs: number, timings: Timings): number | null {
+  if (billing.cause === null || billing.cause === 'stopped') return null
+  if (billing.cause !== 'boot' || billing.since === null) return nowMs
+  return Math.max(nowMs, toMs(billing.since) + timings.bootMs(template_name).meanMs)
 }
 
 /** How long a machine without sessions runs on; null if the calendar decides, infinite if no policy stops it. */
 function idleTimeoutMs(settings: SettingValues, worker: Worker | null): number | null {
   const { idle_detection_enabled, idle_timeout_seconds } = settings
-  const action: string = effectiveIdleAction(settings)
   const isKept = worker !== null && (worker.protected || !worker.idle_detection_enabled)
-  if (!idle_detection_enabled || action === 'none' || isKept) return Number.POSITIVE_INFINITY
-  return action === 'calendar' ? null : idle_timeout_seconds * 1000
+  const isStopped = idle_detection_enabled && effectiveIdleAction(settings) !== 'none' && !isKept
+  return isStopped ? idle_timeout_seconds * 1000 : Number.POSITIVE_INFINITY
 }

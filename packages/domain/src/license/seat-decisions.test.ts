@@ -99,11 +99,6 @@ describe('a worker keeps its seat', () => {
     expect(withSeatAfter(worker).license).toMatchObject({ seat, pending_operation: null })
   })
 
-  it('until its license is returned, and then registers the license of its own', () => {
-    const returned = held({ seat: 'leaving', status: 'UNREGISTERED', pending_operation: 'register' })
-    expect(withSeatAfter(returned).license).toMatchObject({ seat: 'none', pending_operation: 'register' })
-  })
-
   it('and says no longer that one is missing once it needs none', () => {
     const because = reason('no_license_seat', { product: PRODUCT, seats: 1, leaked: 0, stopped: null })
     const missing = { type: CONDITION.seatMissing, status: true, reason: because, since: NOW }

@@ -37,12 +37,12 @@ const withSeat = (worker: Worker, seat: Worker['license']['seat']): Worker => ({
   license: { ...worker.license, seat },
 })
 
-/** CML must not register before a seat is taken again. A license of its own needs none. */
+/** CML must not register before a seat is taken again. */
 function withoutSeat(worker: Worker): Worker {
   const { license, desired_status } = worker
-  if (license.seat === 'leaving' || desired_status === 'TERMINATED') return withSeat(worker, 'none')
+  const isOver = license.seat === 'leaving' || desired_status === 'TERMINATED'
   const pending_operation = license.pending_operation === 'register' ? null : license.pending_operation
-  return { ...worker, license: { ...license, seat: 'wanted', pending_operation } }
+  return { ...worker, license: { ...license, seat: isOver ? 'none' : 'wanted', pending_operation } }
 }
 
 /** The worker with a seat that was taken for its present version. */

@@ -67,7 +67,7 @@ export function attempt(
     offers,
     vacancies: vacanciesOf(input),
     seats: new Map(input.licenses),
-    budgets: (input.budgets ?? []).map(budget => ({ ...budget })),
+    budgets: [...(input.budgets ?? [])],
   }
   const isBestEffort = ({ session }: Task) => input.bestEffort.has(session.id)
   const promised = tasks.filter(task => !isBestEffort(task)).sort(order)

@@ -158,13 +158,6 @@ describe('sessions without a machine', () => {
     expect(unplacedIn(plan)).toEqual([['s-2', reason('plan_no_license_free', { license: 'CML_Enterprise' })]])
   })
 
-  it('leaves the budgets of its input as they are', () => {
-    const budgets = [{ fromMs: NOW, untilMs: NOW + 24 * 60 * MINUTE, leftUsd: 10 }]
-    const input = { sessions: two, budgets }
-    expect(planned(input)).toEqual(planned(input))
-    expect(budgets).toEqual([{ fromMs: NOW, untilMs: NOW + 24 * 60 * MINUTE, leftUsd: 10 }])
-  })
-
   it('say that the budget is reached', () => {
     const budgets = [{ fromMs: NOW, untilMs: NOW + 24 * 60 * MINUTE, leftUsd: 10 }] as const
     const plan = planned({ sessions: two, budgets })

@@ -31,7 +31,6 @@ export type PlanSession = Pick<
   | 'status'
   | 'entered_status_at'
   | 'worker_id'
-  | 'state_history'
 >
 
 /** What the plan reads of a definition. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NOT_REVIEWED, SessionAdmission } from '../calendar/session-admission.ts'
 import { documentFields } from '../document-fields.ts'
 import { Fence } from '../fencing.ts'
 import { HEALTHY, Health } from '../health.ts'
@@ -194,6 +195,7 @@ export const LabletSession = z
         description: 'The booked time.',
         example: { start: '2026-01-02T03:04:05.678Z', end: '2026-01-02T04:04:05.678Z' },
       }),
+    admission: SessionAdmission.default(NOT_REVIEWED).meta({ description: 'Whether its capacity is promised.' }),
     desired_status: z
       .enum(['RUNNING', 'TERMINATED'])
       .meta({ description: 'The requested status.', example: 'RUNNING' }),

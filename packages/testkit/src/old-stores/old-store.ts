@@ -9,6 +9,7 @@ const COMPRESSED = fileURLToPath(new URL('cc731b3.sqlite.gz', import.meta.url))
 /** Kinds of documents that 0.1.0 did not have. */
 export const NEW_KINDS: ReadonlySet<string> = new Set([
   'browser_session',
+  'calendar',
   'key_ring',
   'license_pool',
   'notification',

@@ -5,7 +5,6 @@ import { ChaosPage } from '../../pages/chaos/chaos-page.tsx'
 import { ControllersPage } from '../../pages/controller/controllers-page.tsx'
 import { DefinitionsPage } from '../../pages/definition/definitions-page.tsx'
 import { LabsPage } from '../../pages/lab/labs-page.tsx'
-import { LicensesPage } from '../../pages/license/licenses-page.tsx'
 import { OverviewPage } from '../../pages/overview/overview-page.tsx'
 import { PeoplePage } from '../../pages/person/people-page.tsx'
 import { SessionsPage } from '../../pages/session/list/sessions-page.tsx'
@@ -84,7 +83,6 @@ const LISTS: Readonly<Record<ListPage, ComponentType<ListProps>>> = {
   definitions: DefinitionsPage,
   labs: LabsPage,
   forecast: ForecastPage,
-  licenses: LicensesPage,
   controllers: ControllersPage,
   chaos: ChaosPage,
   people: PeoplePage,

@@ -15,7 +15,6 @@ export const PAGE_NAMES: Readonly<Record<ListPage, string>> = {
   definitions: 'Definitions',
   labs: 'Labs',
   forecast: 'Forecast',
-  licenses: 'Licenses',
   controllers: 'Controllers',
   chaos: 'Chaos',
   people: 'People',
@@ -28,7 +27,6 @@ function isOffered(page: ListPage, info: Info | null): boolean {
   if (page === 'chaos') return info !== null && info.sim_control !== null && info.actor.role === 'admin'
   if (page === 'audit') return isAllowed(info, 'listAudit')
   if (page === 'people') return isAllowed(info, 'listPeople')
-  if (page === 'licenses') return isAllowed(info, 'listLicensePools')
   if (page === 'forecast') return isAllowed(info, 'getCalendar')
   if (page === 'labs') return isAllowed(info, 'listLabs')
   if (page === 'settings') return isAllowed(info, 'getSettings')

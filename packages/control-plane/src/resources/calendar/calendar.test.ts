@@ -31,8 +31,6 @@ describe('the calendar', () => {
     await fleet.put('sessions', aSession({ id: 'ls-1', definition, timeslot: slot(20, 22), status: 'PENDING' }))
     await fleet.put('sessions', aSession({ id: 'ls-2', definition, timeslot: slot(40, 42), status: 'PENDING' }))
     await fleet.put('sessions', aSession({ id: 'ls-3', definition, timeslot: slot(2, 3), status: 'ARCHIVED' }))
-    const pool = { product: 'CML_Enterprise', seats: 3, token: 'a-token' }
-    await fleet.send('POST', 'license-pools', { json: pool })
     const calendar = await read('calendar?days=1')
     expect(calendar).toMatchObject({
       at: inHours(0),
@@ -44,8 +42,6 @@ describe('the calendar', () => {
       templates: [{ name: 'metal' }],
       settings: { max_workers_per_region: 10 },
       timings: [],
-      licenses: [{ product: 'CML_Enterprise', free: 3 }],
-      spent_by_day: [{ day: inHours(0).slice(0, 10), spent_usd: expect.any(Number) }],
       disk_usd_per_gb_month: 0.08,
     })
     expect(calendar.sessions[0]).not.toHaveProperty('owner')

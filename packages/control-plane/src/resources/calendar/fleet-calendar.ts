@@ -1,13 +1,9 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
-import { budgetStartMs } from '@lcm/domain/fleet/budget'
 import { DISK_USD_PER_GB_MONTH } from '@lcm/domain/fleet/instance-types'
 import { CalendarDefinition, CalendarSession } from '@lcm/domain/forecast/fleet-calendar'
 import { toInstant, toMs } from '@lcm/domain/instant'
-import { seatCount } from '@lcm/domain/license/license-pool'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api-context.ts'
-import { costIntervalsSince } from '../fleet/fleet-cost.ts'
-import { costByDay } from '../fleet/fleet-summary.ts'
 import { listAll, pagesOf } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
@@ -33,33 +29,18 @@ async function readCalendar(api: Api, days: number): Promise<Calendar> {
   const sessions = await openSessions(api, untilMs)
   const used = new Set(sessions.map(({ definition }) => definition.id))
   const region = api.config.regions[0]
-  const workers = await listAllWorkers(api)
   return {
     at: toInstant(nowMs),
     until: toInstant(untilMs),
     region,
     sessions,
     definitions: await definitionsOf(api, used),
-    workers: workers.filter(({ status }) => status !== 'TERMINATED').map(withoutHistory),
+    workers: (await listAllWorkers(api)).filter(({ status }) => status !== 'TERMINATED').map(withoutHistory),
     templates: await listAll(api.templates),
     settings: await currentSettings(api),
     timings: await listAll(api.timings),
-    licenses: (await listAll(api.licensePools)).map(pool => ({ product: pool.product, free: seatCount(pool).free })),
-    spent_by_day: await spentThisMonth(api, workers),
     disk_usd_per_gb_month: api.config.regionFacts?.[region]?.disk_usd_per_gb_month ?? DISK_USD_PER_GB_MONTH,
   }
-}
-
-async function spentThisMonth(api: Api, workers: readonly Worker[]): Promise<Calendar['spent_by_day']> {
-  const now = toInstant(api.clock.now())
-  const since = toInstant(budgetStartMs({ budget_usd_per_day: 'off', budget_usd_per_month: 0 }, toMs(now)))
-  const intervals = await costIntervalsSince(api, since, { workers, now })
-  const days = costByDay(
-    intervals.map(({ interval }) => interval),
-    since,
-    now,
-  )
-  return days.map(({ day, spent_usd }) => ({ day, spent_usd }))
 }
 
 async function openSessions(api: Api, untilMs: number): Promise<CalendarSession[]> {

@@ -382,6 +382,17 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     before: {},
     after: expect.objectContaining({ definition: expect.objectContaining({ name: 'bgp' }) }),
   },
+  createSessions: {
+    async arrange() {
+      await fleet.define()
+      return {}
+    },
+    body: { definition: 'bgp', seats: 1 },
+    action: 'create',
+    about: 'session:',
+    before: {},
+    after: expect.objectContaining({ admission: 'admitted' }),
+  },
   patchQuota: {
     arrange: async () => ({ owner: 'oidc:jane' }),
     body: { live_sessions: 5 },
@@ -491,7 +502,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
 }
 
 /** It only reads. */
-const UNAUDITED: readonly RouteName[] = ['previewPlacement']
+const UNAUDITED: readonly RouteName[] = ['previewAdmission', 'previewPlacement']
 
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
 const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])

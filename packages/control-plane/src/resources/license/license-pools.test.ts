@@ -272,7 +272,6 @@ describe('a person', () => {
     expect((await secretsOf(id)).license_token).toBe('own')
     await report(id, { license: { status: 'UNREGISTERED', unsettled: null } })
     expect([await seatOf(id), await takers()]).toEqual(['none', []])
-    expect((await fleet.get(id)).license.pending_operation).toBe('register')
   })
 })
 

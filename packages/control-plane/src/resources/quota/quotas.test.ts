@@ -204,7 +204,7 @@ describe('an extension', () => {
 
   it('that was lost in a crash frees its hours again', async () => {
     const { id } = (await book({ duration_minutes: 60 })).json
-    course.store.interrupt({ kind: 'session', write: 'replace', when: 'before', run: crash })
+    course.store.interrupt({ kind: 'calendar', write: 'replace', when: 'before', run: crash })
     expect((await extend(id, 60)).status).toBe(503)
     expect((await quota()).used.core_hours_this_week).toBe(4)
     await course.tend()
@@ -221,7 +221,7 @@ describe('an extension', () => {
 
 describe('housekeeping', () => {
   it('removes the entry of a booking that crashed before its session', async () => {
-    course.store.interrupt({ kind: 'session', write: 'insert', when: 'before', run: crash })
+    course.store.interrupt({ kind: 'calendar', write: 'replace', when: 'before', run: crash })
     await book()
     await book()
     expect((await book()).status).toBe(409)

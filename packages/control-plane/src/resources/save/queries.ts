@@ -46,3 +46,6 @@ async function recordRead(api: Api, { id, owner, session_id }: StoredSave, actor
   const entry = auditEntry(actor, 'read', toInstant(api.clock.now()), { after: { owner, session_id } })
   await api.store.journal.append([{ ...entry, id: `${subject}:read:${randomText(api.randomBytes, 8)}`, subject }])
 }
+
+/** For a booking that names a save. */
+export const saveNotFound = (id: string) => new ProblemError('save_not_found', `there is no save ${id}`)

@@ -1,19 +1,18 @@
 import { ProblemError } from '@lcm/contract/problems'
 import { mayModify } from '@lcm/contract/route-spec'
-import type { BodyOf } from '@lcm/contract/routes'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
 import type { StoredDefinition, StoredSave } from '../../internal-documents.ts'
+import { finishedHead } from '../calendar/finish-batch.ts'
 import { deprecateReplaced } from '../definition/deprecate-replaced-versions.ts'
 import { newestFirst, versionsOf } from '../definition/queries.ts'
-import { newId } from '../ids.ts'
-import { auditEntry, transitionEntry } from '../journal/entries.ts'
-import { type Admission, admitBooking, tookTooLong } from '../quota/admit-booking.ts'
-import { claimSave } from '../save/delete-save.ts'
+import { newId, nthId } from '../ids.ts'
+import { saveNotFound } from '../save/queries.ts'
+import { bookSessions } from './book-sessions.ts'
 import { endAfter, invalidTimeslot, newSession } from './new-session-document.ts'
-import { cancelSession } from './session-lifecycle-commands.ts'
 
 type Body = BodyOf<'createSession'>
 
@@ -23,29 +22,52 @@ const PAST_MS_MAX = 5 * MINUTE_MS
 
 export async function createSession(api: Api, request: Request<object, unknown, Body>): Promise<LabletSession> {
   const { body, actor, once } = request
-  const existing = once === null ? null : await api.sessions.get(once.resourceId)
-  if (existing !== null) return existing
+  const id = once?.resourceId ?? newId(api, 'ls')
+  const [existing] = once === null ? [] : await bookedBefore(api, [id])
+  if (existing !== undefined) return existing
   const { definition, save } = await wanted(api, request)
   const now = toInstant(api.clock.now())
-  const timeslot = timeslotOf(body, definition, now)
-  const id = once?.resourceId ?? newId(api, 'ls')
-  const { reservation_id = null } = body
+  const { reservation_id = null, best_effort } = body
   const restore_from = save?.id ?? null
-  const booking = { timeslot, owner: actor.id, by: actor.name, reservation_id, restore_from }
-  const session = newSession(id, definition, booking, now)
-  const after = { definition: session.definition, timeslot, reservation_id, restore_from }
-  const entries = [
-    auditEntry(actor, 'create', now, { after }),
-    ...session.state_history.map(change => transitionEntry(change, actor.name)),
-  ]
-  const admission = await admitBooking(api, actor, session)
-  if (save !== null) await claim(api, save, { id, admission })
-  const result = await api.sessions.insert(session, entries)
-  if (result.ok) return stillBookable(api, session, request, admission)
-  const stored = once === null ? null : await api.sessions.get(id)
-  if (stored !== null) return stored
-  await admission.release()
-  throw new ProblemError('already_exists', `you have a session with reservation_id ${reservation_id} already`)
+  const timeslot = timeslotOf(body, definition, now)
+  const session = newSession(
+    id,
+    definition,
+    { timeslot, owner: actor.id, by: actor.name, reservation_id, restore_from },
+    now,
+  )
+  const [booked = session] = await bookSessions(api, request, { session, definition, save, ids: [id], best_effort })
+  return booked
+}
+
+/** Books all seats or none. */
+export async function createSessions(
+  api: Api,
+  request: Request<object, unknown, BodyOf<'createSessions'>>,
+): Promise<AnswerOf<'createSessions'>> {
+  const { body, actor, once } = request
+  const first = once?.resourceId ?? newId(api, 'ls')
+  const ids = Array.from({ length: body.seats }, (_, seat) => nthId(first, seat))
+  const existing = once === null ? [] : await bookedBefore(api, ids)
+  if (existing.length === ids.length) return { items: existing }
+  const definition = await bookable(api, body.definition)
+  const now = toInstant(api.clock.now())
+  const timeslot = timeslotOf(body, definition, now)
+  const session = newSession(
+    first,
+    definition,
+    { timeslot, owner: actor.id, by: actor.name, reservation_id: null },
+    now,
+  )
+  const { best_effort } = body
+  return { items: await bookSessions(api, request, { session, definition, save: null, ids, best_effort }) }
+}
+
+/** The sessions of a request that was carried out before, also by a process that crashed then. */
+async function bookedBefore(api: Api, ids: readonly string[]): Promise<LabletSession[]> {
+  await finishedHead(api)
+  const found = await Promise.all(ids.map(id => api.sessions.get(id)))
+  return found.flatMap(session => session ?? [])
 }
 
 interface Wanted {
@@ -76,18 +98,6 @@ async function resumable(api: Api, saveId: string, actor: Actor): Promise<Wanted
   )
 }
 
-const saveNotFound = (id: string) => new ProblemError('save_not_found', `there is no save ${id}`)
-
-/** The retention may have removed it meanwhile. */
-async function claim(api: Api, save: StoredSave, booking: { id: string; admission: Admission }): Promise<void> {
-  try {
-    await claimSave(api, save, booking.id)
-  } catch (error) {
-    await booking.admission.release()
-    throw error instanceof ProblemError && error.code === 'not_found' ? saveNotFound(save.id) : error
-  }
-}
-
 /** By id, or the newest ACTIVE version of a name. */
 async function bookable(api: Api, wanted: string): Promise<StoredDefinition> {
   const byId = await api.definitions.get(wanted)
@@ -102,35 +112,12 @@ async function bookable(api: Api, wanted: string): Promise<StoredDefinition> {
   throw new ProblemError('definition_not_active', `${name} ${definition_version} is ${status}`)
 }
 
-/** A concurrent deletion of the definition didn't see this session, so the session is removed. */
-async function stillBookable(
-  api: Api,
-  session: LabletSession,
-  request: Request<object, unknown, Body>,
-  admission: Admission,
-): Promise<LabletSession> {
-  const definition = await api.definitions.get(session.definition.id)
-  const isActive =
-    definition !== null && (definition.status === 'ACTIVE' || (await isHeldFor(api, session, definition)))
-  if (isActive && (await admission.isHeld())) return session
-  const { ok } = await api.sessions.remove(session)
-  // A concurrent writer may have placed it, so it is canceled like any other.
-  if (!ok && (await api.sessions.get(session.id)) !== null)
-    await cancelSession(api, { ...request, params: { id: session.id }, ifMatch: null, once: null })
-  await admission.release()
-  if (isActive) throw tookTooLong()
-  throw new ProblemError('definition_not_active', `${session.definition.name} was deprecated at the same time`)
-}
-
-/** A save may need a deprecated version. Its new version makes a deletion at the same time fail. */
-async function isHeldFor(api: Api, session: LabletSession, definition: StoredDefinition): Promise<boolean> {
-  if (session.restore_from === null) return false
-  if ((await api.definitions.replace({ ...definition, version: definition.version + 1 })).ok) return true
-  const current = await api.definitions.get(definition.id)
-  return current !== null && isHeldFor(api, session, current)
-}
-
-function timeslotOf(body: Body, definition: StoredDefinition, now: Instant): LabletSession['timeslot'] {
+/** The booked time, unless the definition or the clock forbids it. */
+export function timeslotOf(
+  body: Pick<Body, 'start' | 'end' | 'duration_minutes'>,
+  definition: StoredDefinition,
+  now: Instant,
+): LabletSession['timeslot'] {
   const { start = now, end: givenEnd, duration_minutes } = body
   const { name, max_duration_minutes: longest } = definition
   if (givenEnd !== undefined && duration_minutes !== undefined)

@@ -1,4 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
+import { BEST_EFFORT } from '@lcm/domain/calendar/session-admission'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { HEALTHY } from '@lcm/domain/health'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
@@ -14,7 +15,7 @@ export interface Booking {
   readonly restore_from?: string | null
 }
 
-/** A booked session. Its needs are pinned, so that what is released equals what was reserved. */
+/** A booked session, best effort until it is admitted. Its needs are pinned, so that what is released equals what was reserved. */
 export function newSession(
   id: string,
   definition: LabletDefinition,
@@ -32,6 +33,7 @@ export function newSession(
     definition: { id: definition.id, name: definition.name, version: definition.definition_version },
     needs: definition.needs,
     timeslot,
+    admission: BEST_EFFORT,
     desired_status: 'RUNNING',
     desired_by: by,
     desired_reason: '',

@@ -8,9 +8,11 @@ import { isFinal, type LabletSession, type SessionMove } from '@lcm/domain/sessi
 import { canSaveFirst, movedBy, moveRefusal } from '@lcm/domain/session/session-move-request'
 import { overBecause, retryOf } from '@lcm/domain/session/session-retry-request'
 import type { Api } from '../../api-context.ts'
+import { admitExtension } from '../calendar/admit-sessions.ts'
+import { finishedHead } from '../calendar/finish-batch.ts'
 import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { admitExtension } from '../quota/admit-booking.ts'
+import { enterExtension } from '../quota/enter-bookings.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { endAfter, invalidTimeslot } from './new-session-document.ts'
 import { findSession, refuseStranger } from './queries.ts'
@@ -54,22 +56,28 @@ export async function extendSession(
   request: SessionRequest<BodyOf<'extendSession'>>,
 ): Promise<LabletSession> {
   const { actor, body, once } = request
+  // A process that crashed may have left it accepted.
+  if (once !== null) await finishedHead(api)
   const before = await findSession(api, request.params.id)
   refuseStranger(before, actor)
+  if (once !== null && before.applied_keys.includes(once.key)) return before
   const longest = (await api.definitions.get(before.definition.id))?.max_duration_minutes ?? 0
-  const isApplied = once !== null && before.applied_keys.includes(once.key)
-  if (!isApplied) {
-    refuseStale(before, request.ifMatch)
-    extendedSlot(before, body.minutes, longest, toInstant(api.clock.now()))
-    await admitExtension(api, actor, before, body.minutes)
+  const extended = (session: LabletSession) => {
+    refuseStale(session, request.ifMatch)
+    return extendedSlot(session, body.minutes, longest, toInstant(api.clock.now()))
   }
-  return changeOwnSession(api, request, (session, now) => {
-    const extended = { ...session, timeslot: extendedSlot(session, body.minutes, longest, now) }
-    return {
-      session: extended,
-      entries: [auditEntry(actor, 'extend', now, { before: auditFields(session), after: auditFields(extended) })],
-    }
-  })
+  extended(before)
+  const release = await enterExtension(api, actor, before, body.minutes)
+  const by = { id: actor.id, name: actor.name, role: actor.role }
+  try {
+    await admitExtension(api, { id: before.id, actor: by, key: once?.key ?? null }, extended)
+  } catch (error) {
+    if (error instanceof ProblemError) await release()
+    throw error
+  }
+  const session = await findSession(api, before.id)
+  refuseOver(session, toInstant(api.clock.now()))
+  return session
 }
 
 function extendedSlot(

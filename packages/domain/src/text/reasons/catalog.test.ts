@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { reason } from '../../reason.ts'
 import { ATTENTION_REASONS } from './attention-reasons.ts'
 import { BUDGET_REASONS } from './budget-reasons.ts'
+import { CALENDAR_REASONS } from './calendar-reasons.ts'
 import { REASONS } from './catalog.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
@@ -28,6 +29,7 @@ const PARTS = [
   BUDGET_REASONS,
   PROBLEM_REASONS,
   QUOTA_REASONS,
+  CALENDAR_REASONS,
   ATTENTION_REASONS,
   PLAN_REASONS,
 ]

@@ -1,5 +1,6 @@
 import { ATTENTION_REASONS } from './attention-reasons.ts'
 import { BUDGET_REASONS } from './budget-reasons.ts'
+import { CALENDAR_REASONS } from './calendar-reasons.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
@@ -30,6 +31,7 @@ export const REASONS = {
   ...BUDGET_REASONS,
   ...PROBLEM_REASONS,
   ...QUOTA_REASONS,
+  ...CALENDAR_REASONS,
   ...ATTENTION_REASONS,
   ...PLAN_REASONS,
 }

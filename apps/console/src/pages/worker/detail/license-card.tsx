@@ -22,13 +22,6 @@ const BADGES: Readonly<Record<License['status'], readonly [Tone, 'check' | 'wait
   UNKNOWN: ['violet', 'key'],
 }
 
-const SEATS: Readonly<Record<Exclude<License['seat'], 'none'>, string>> = {
-  wanted: 'Waits for a seat of its',
-  held: 'Holds a seat of its',
-  recalled: 'Returns its seat at the next stop to its',
-  leaving: 'Returns its seat to its',
-}
-
 export function LicenseCard({ worker }: { worker: WorkerView }) {
   const { license } = worker
   const [tone, icon] = BADGES[license.status]
@@ -57,11 +50,6 @@ export function LicenseCard({ worker }: { worker: WorkerView }) {
           )}
         </Fact>
         <Fact name="Product">{license.product}</Fact>
-        {license.seat !== 'none' && (
-          <Fact name="Seat">
-            {SEATS[license.seat]} <a href="#/licenses">license pool</a>
-          </Fact>
-        )}
         <Fact name="Identity">{license.udi}</Fact>
         {license.last_error !== null && <Fact name="Last error">{license.last_error}</Fact>}
       </dl>
@@ -105,13 +93,12 @@ function RegisterOf({ worker }: { worker: WorkerView }) {
   const template = [...state.live.template.all().values()].find(({ name }) => name === worker.template_name)
   const product = useSignal(worker.license.product ?? template?.license_product ?? '')
   const token = useSignal('')
-  const given = token.value.trim()
-  const body = { product: product.value.trim(), ...(given === '' ? {} : { token: given }) }
+  const body = { product: product.value.trim(), token: token.value.trim() }
   return (
     <FormDialog
       title={`Register a license on ${worker.name}`}
       verb="Register"
-      isComplete={body.product !== ''}
+      isComplete={body.product !== '' && body.token !== ''}
       send={() =>
         submitWorkerForm(requests, worker, 'register the license of', client =>
           client.call('putWorkerLicense', { params: { id: worker.id }, body }),
@@ -119,7 +106,7 @@ function RegisterOf({ worker }: { worker: WorkerView }) {
       }
     >
       <TextField label="Product" value={product} maxLength={64} placeholder="CML_Enterprise" />
-      <TextField label="Token" note="empty takes a seat of the license pool" value={token} maxLength={4096} isSecret />
+      <TextField label="Token" value={token} maxLength={4096} isSecret />
       <p class="muted">The token is stored encrypted, sent only to this worker's CML, and can't be read back.</p>
     </FormDialog>
   )

@@ -1,0 +1,113 @@
+import { BEST_EFFORT, type SessionAdmission } from '@lcm/domain/calendar/session-admission'
+import { toInstant } from '@lcm/domain/instant'
+import { isOver, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Api } from '../../api-context.ts'
+import { asSystem, nullOnConflict } from '../../system-actor.ts'
+import { auditEntry, transitionEntry } from '../journal/entries.ts'
+import { changeSession } from '../session/change-session.ts'
+import { CALENDAR_ID, type CalendarBatch, type CalendarHead } from './calendar-head.ts'
+
+type Batch<K extends CalendarBatch['kind']> = Extract<CalendarBatch, { kind: K }>
+
+/** The head without a batch: one that another process left is finished first. */
+export async function finishedHead(api: Api): Promise<CalendarHead> {
+  for (;;) {
+    const head = await api.calendars.get(CALENDAR_ID)
+    if (head === null) await begin(api)
+    else if (head.batch === null) return head
+    else await finish(api, head)
+  }
+}
+
+/** A concurrent replica may insert it first; either is empty. */
+async function begin(api: Api): Promise<void> {
+  const now = toInstant(api.clock.now())
+  await api.calendars.insert({ id: CALENDAR_ID, version: 1, created_at: now, updated_at: now, number: 0, batch: null })
+}
+
+/** Takes the next position in the calendar for a batch. False when another replica was first. */
+export async function accept(api: Api, head: CalendarHead, batch: CalendarBatch): Promise<CalendarHead | null> {
+  const { version, number } = head
+  const accepted = { ...head, version: version + 1, number: number + 1, updated_at: toInstant(api.clock.now()), batch }
+  return (await api.calendars.replace(accepted)).ok ? accepted : null
+}
+
+/** Writes a batch into its sessions. Several processes may do it at once, and after a crash again. */
+export async function finish(api: Api, head: CalendarHead): Promise<void> {
+  const { batch, number } = head
+  if (batch === null) return
+  switch (batch.kind) {
+    case 'book':
+      await insertAll(api, batch, number)
+      break
+    case 'extend':
+      await extend(api, batch, number)
+      break
+    case 'review':
+      for (const { id, span, machine } of batch.sessions) await review(api, id, admissionOf({ span, machine, number }))
+  }
+  await api.calendars.replace({
+    ...head,
+    version: head.version + 1,
+    updated_at: toInstant(api.clock.now()),
+    batch: null,
+  })
+}
+
+const admissionOf = (promise: Pick<SessionAdmission, 'span' | 'machine' | 'number'>): SessionAdmission =>
+  promise.machine === null
+    ? { ...BEST_EFFORT, number: promise.number }
+    : { ...promise, kind: 'admitted', at_risk: null }
+
+/** The sessions of a batch. Each is the same for every process that finishes it. */
+export const sessionsOfBatch = ({ session, groups }: Batch<'book'>, number: number): LabletSession[] =>
+  groups.flatMap(({ timeslot, span, ids, machines }) =>
+    ids.map((id, seat) => ({
+      ...session,
+      id,
+      timeslot,
+      admission: admissionOf({ span, machine: machines[seat] ?? '', number }),
+    })),
+  )
+
+const AT_ONCE = 50
+
+/** A session that exists was inserted by another process. One whose reservation number is taken is left out. */
+async function insertAll(api: Api, batch: Batch<'book'>, number: number): Promise<void> {
+  const sessions = sessionsOfBatch(batch, number)
+  for (let from = 0; from < sessions.length; from += AT_ONCE)
+    await Promise.all(
+      sessions
+        .slice(from, from + AT_ONCE)
+        .map(session => api.sessions.insert(session, entriesOfBooking(session, batch.actor))),
+    )
+}
+
+export function entriesOfBooking(session: LabletSession, actor: Batch<'book'>['actor']) {
+  const { definition, timeslot, reservation_id, restore_from, created_at, state_history } = session
+  const after = { definition, timeslot, reservation_id, restore_from, admission: session.admission.kind }
+  return [
+    auditEntry(actor, 'create', created_at, { after }),
+    ...state_history.map(change => transitionEntry(change, actor.name)),
+  ]
+}
+
+async function extend(api: Api, { id, end, span, actor, key }: Batch<'extend'>, number: number): Promise<void> {
+  const writer = { actor, ifMatch: null, once: key === null ? null : { key, resourceId: id } }
+  const change = (session: LabletSession, now: string) => {
+    if (isOver(session) || (session.admission.number ?? 0) >= number) return null
+    const timeslot = { ...session.timeslot, end }
+    const fields = ({ desired_status, timeslot }: LabletSession) => ({ desired_status, timeslot })
+    const extended = { ...session, timeslot, admission: { ...session.admission, number, span } }
+    const entries = [auditEntry(actor, 'extend', now, { before: fields(session), after: fields(extended) })]
+    return { session: extended, entries }
+  }
+  await nullOnConflict(changeSession(api, id, writer, change))
+}
+
+const review = (api: Api, id: string, admission: SessionAdmission) =>
+  nullOnConflict(
+    changeSession(api, id, asSystem(id), session =>
+      session.admission.number === 0 ? { session: { ...session, admission } } : null,
+    ),
+  )

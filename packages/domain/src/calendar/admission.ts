@@ -1,0 +1,184 @@
+import { type Instant, toInstant } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
+import { fitsNowhereBecause } from '../session/decide-scale-up.ts'
+import { licenseLimit } from '../session/free-capacity.ts'
+import type { Demand } from '../session/placement.ts'
+import { type CapacityProfile, enter, isMovable, isPossible, leave } from './capacity-profile.ts'
+import { canTake, isFreeOver, type PromisedMachine, seatsOn, type Use } from './promised-machine.ts'
+import { overlaps, type Span } from './span.ts'
+
+/** Seats of the same needs at the same time. */
+export interface Seats {
+  readonly demand: Demand
+  readonly span: Span
+  readonly count: number
+}
+
+export type Admission =
+  /** The machine of each seat, in the order of the seats. */
+  | { readonly kind: 'admitted'; readonly machines: readonly (readonly string[])[] }
+  /** `index` names the seats that don't fit, and `free` how many of them would. */
+  | { readonly kind: 'refused'; readonly index: number; readonly free: number; readonly because: Reason }
+
+/** Whether all seats fit beside everything that is promised: first fit, and all or none. The profile stays as it is. */
+export function admit(profile: CapacityProfile, groups: readonly Seats[]): Admission {
+  const machines: string[][] = []
+  const tried: string[] = []
+  const end = (admission: Admission): Admission => {
+    for (const id of tried) leave(profile, id)
+    return admission
+  }
+  for (const [index, group] of groups.entries()) {
+    const found = firstFit(profile, group)
+    if (found.length < group.count)
+      return end({ kind: 'refused', index, free: found.length, because: shortageOf(profile, group) })
+    machines.push(found)
+    // Later groups may overlap this one.
+    if (groups.length > 1)
+      for (const [seat, machine] of found.entries()) {
+        const id = `seat ${seat} of ${index}`
+        enter(profile, { id, ...group, workerId: null, number: Number.MAX_SAFE_INTEGER, machine })
+        tried.push(id)
+      }
+  }
+  return end({ kind: 'admitted', machines })
+}
+
+/** The machines of as many seats as fit. */
+function firstFit(profile: CapacityProfile, seats: Seats): string[] {
+  const found: string[] = []
+  if (awaitedThen(profile, seats) > 0) return found
+  for (const [key, machine] of profile.machines) {
+    if (found.length === seats.count) break
+    const fitting = seatsOn(machine, seats, seats.count - found.length)
+    for (let seat = 0; seat < fitting; seat += 1) found.push(key)
+  }
+  return found
+}
+
+/** Promises of that time that wait for capacity: they come before any later one. */
+function awaitedThen(profile: CapacityProfile, { span }: Pick<Seats, 'span'>): number {
+  let count = 0
+  for (const use of profile.unplaced.values())
+    if (overlaps(use.span, span) && isPossible(profile, use.demand)) count += 1
+  return count
+}
+
+/** The reason for a shortage, with what to do about it. */
+function shortageOf(profile: CapacityProfile, seats: Seats): Reason {
+  const { demand } = seats
+  const { holders, isScaleUpOn, workersMax, region } = profile.capacity
+  const awaited = awaitedThen(profile, seats)
+  if (awaited > 0) return reason('promises_come_first', { sessions: awaited })
+  const nowhere = fitsNowhereBecause(demand, holders)
+  if (nowhere !== null) return nowhere
+  const limit = licenseShortage(profile, seats)
+  if (limit !== null) return limit
+  if (!isScaleUpOn) return reason('capacity_booked_no_scale_up')
+  if (holders.offers.length === 0) return reason('capacity_booked_no_template')
+  return reason('capacity_booked', { limit: workersMax, region })
+}
+
+/** Whether more seats would fit if the license allowed more nodes. */
+function licenseShortage(profile: CapacityProfile, seats: Seats): Reason | null {
+  const { count } = seats
+  const withoutNodes = { ...seats, demand: { ...seats.demand, needs: { ...seats.demand.needs, node_count: 0 } } }
+  for (const machine of profile.machines.values()) {
+    const [choice] = machine.offer.choices
+    const { node_limit, license } = choice === undefined ? NO_LICENSE_LIMIT : licenseLimit(choice.capacity.worker)
+    if (node_limit === null || seatsOn(machine, withoutNodes, count) <= seatsOn(machine, seats, count)) continue
+    return reason('capacity_booked_license', { node_limit, license })
+  }
+  return null
+}
+const NO_LICENSE_LIMIT = { node_limit: null, license: null }
+
+const MINUTE_MS = 60_000
+const STEP_MS = 15 * MINUTE_MS
+const SEARCH_MS = 7 * 24 * 60 * MINUTE_MS
+
+export interface TimeSearch {
+  /** No seat starts before. */
+  readonly nowMs: number
+  /** The start that was refused. */
+  readonly startMs: number
+  /** Whether something other than capacity rules a start out. */
+  isAllowed(startMs: number): boolean
+}
+
+/**
+ * The nearest starts, on quarter hours within a week, at which all seats would be admitted: one before and one after. Yields after
+ * each candidate.
+ */
+export function* nearestStarts(
+  profile: CapacityProfile,
+  seats: Seats,
+  { nowMs, startMs, isAllowed }: TimeSearch,
+): Generator<void, Instant[]> {
+  const found: Instant[] = []
+  if (!isPossible(profile, seats.demand)) return found
+  for (const direction of [-1, 1]) {
+    const first = direction === 1 ? Math.floor(startMs / STEP_MS) + 1 : Math.ceil(startMs / STEP_MS) - 1
+    for (let n = 0; n * STEP_MS < SEARCH_MS; n += 1) {
+      const atMs = (first + direction * n) * STEP_MS
+      if (atMs < nowMs) break
+      const byMs = atMs - startMs
+      const span = { fromMs: seats.span.fromMs + byMs, untilMs: seats.span.untilMs + byMs }
+      const fitting = firstFit(profile, { ...seats, span }).length
+      yield
+      if (fitting < seats.count || !isAllowed(atMs)) continue
+      found.push(toInstant(atMs))
+      break
+    }
+  }
+  return found
+}
+
+/**
+ * How far the use of a session can be extended, up to `untilMs`, so that all promises are kept; its present end if not at all. The
+ * profile is the same afterwards, but promises may have changed their machines.
+ */
+export function extensibleUntil(profile: CapacityProfile, id: string, untilMs: number): number {
+  const use = profile.uses.get(id)
+  if (use === undefined || use.span.untilMs >= untilMs) return untilMs
+  if (canExtend(profile, use, untilMs)) return untilMs
+  let [low, high] = [0, Math.ceil((untilMs - use.span.untilMs) / MINUTE_MS)]
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (canExtend(profile, use, use.span.untilMs + middle * MINUTE_MS)) low = middle
+    else high = middle
+  }
+  return use.span.untilMs + low * MINUTE_MS
+}
+
+function canExtend(profile: CapacityProfile, use: Use, untilMs: number): boolean {
+  if (awaitedThen(profile, { span: { fromMs: use.span.untilMs, untilMs } }) > 0) return false
+  const place = profile.places.get(use.id)
+  if (use.workerId === null) return canPromise(profile, use, { ...use.span, untilMs })
+  return place === undefined || canHold(profile, place, { ...use, span: { fromMs: use.span.untilMs, untilMs } })
+}
+
+/** A session that is not assigned yet may be promised another machine. */
+function canPromise(profile: CapacityProfile, use: Use, span: Span): boolean {
+  const machine = profile.places.get(use.id)?.offer.key ?? use.machine
+  leave(profile, use.id)
+  const isFree = [...profile.machines.values()].some(each => canTake(each, { ...use, span }))
+  enter(profile, { ...use, machine })
+  return isFree
+}
+
+/** A lab stays on its worker: promises of others may be moved from there if another machine can keep them. */
+function canHold(profile: CapacityProfile, worker: PromisedMachine, use: Use): boolean {
+  if (canTake(worker, use)) return true
+  const others = [...worker.uses.values()].filter(each => isMovable(each) && overlaps(each.span, use.span))
+  const unplaced = profile.unplaced.size
+  const id = `more of ${use.id}`
+  enter(profile, { ...use, id })
+  const isHeld = profile.unplaced.size === unplaced && isFreeOver(worker, use.span)
+  leave(profile, id)
+  for (const each of others) {
+    leave(profile, each.id)
+    enter(profile, { ...each, machine: worker.offer.key })
+  }
+  return isHeld
+}

@@ -1,0 +1,70 @@
+import type { SettingValues } from '../fleet/settings.ts'
+import { holdersOf, type Offer } from '../session/decide-scale-up.ts'
+import { expectedCapacity, type FreeCapacity } from '../session/free-capacity.ts'
+import type { WorkerTemplate } from '../template/worker-template.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { Capacity } from './capacity-profile.ts'
+import { choiceOf, type MachineChoice, type MachineOffer } from './promised-machine.ts'
+
+export interface CapacityFacts {
+  readonly workers: readonly Worker[]
+  readonly templates: readonly WorkerTemplate[]
+  readonly settings: Pick<SettingValues, 'scale_up_enabled' | 'max_workers_per_region'>
+  /** Where new workers are bought. */
+  readonly region: string
+  /** By product: how many licenses are left for new workers. Absent products are not limited. */
+  readonly freeLicenses: ReadonlyMap<string, number>
+  readonly nowMs: number
+}
+
+/** The machines that promises may rely on: workers that serve or can be started, then those that may still be bought. */
+export function capacityOf(facts: CapacityFacts): Capacity {
+  const { settings, region } = facts
+  const holders = holdersOf(facts)
+  const workers = holders.hosts
+    .filter(({ closed }) => closed === null)
+    .map((capacity): MachineOffer => ({ key: capacity.worker.id, choices: [choiceOf(capacity)] }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+  const toBuy = holders.offers.length === 0 ? 0 : vacancies(facts)
+  const choices = purchases(holders.offers, facts.freeLicenses)
+  const bought = Array.from({ length: toBuy }, (_, n): MachineOffer => ({ key: `new-${n + 1}`, choices: choices(n) }))
+  return {
+    machines: [...workers, ...bought],
+    holders,
+    region,
+    workersMax: settings.max_workers_per_region,
+    isScaleUpOn: settings.scale_up_enabled,
+  }
+}
+
+/** A machine that is being terminated leaves in time for another one. */
+function vacancies({ workers, region, settings }: CapacityFacts): number {
+  if (!settings.scale_up_enabled) return 0
+  const present = workers.filter(
+    ({ aws_region, status }) => aws_region === region && status !== 'TERMINATED' && status !== 'TERMINATING',
+  )
+  return Math.max(0, settings.max_workers_per_region - present.length)
+}
+
+/** The choices of the n-th machine to buy: without a license when the pool is empty by then. Equal ones are the same array. */
+function purchases(
+  offers: readonly Offer[],
+  freeLicenses: ReadonlyMap<string, number>,
+): (n: number) => readonly MachineChoice[] {
+  const known = new Map<string, readonly MachineChoice[]>()
+  const isLicensed = ({ capacity: { worker } }: Offer, n: number) =>
+    n < (freeLicenses.get(worker.license.product ?? '') ?? Number.POSITIVE_INFINITY)
+  return n => {
+    const key = offers.map(offer => isLicensed(offer, n)).join()
+    const choices =
+      known.get(key) ??
+      offers.map(offer => choiceOf(isLicensed(offer, n) ? offer.capacity : unlicensed(offer.capacity)))
+    known.set(key, choices)
+    return choices
+  }
+}
+
+function unlicensed({ worker }: FreeCapacity): FreeCapacity {
+  const license = { ...worker.license, product: null, status: 'UNREGISTERED' as const }
+  return expectedCapacity({ ...worker, license })
+}
