@@ -170,6 +170,14 @@ function eventsOf(session: LabletSession, make: (given: Given, of: string) => No
     const group = `${cause.code} ${JSON.stringify(cause.params)}`
     notices.push(make({ kind: 'session_moved', severity: 'warning', group, at: moved.at, cause }, moved.at))
   }
+  const { at_risk } = session.admission
+  if (at_risk !== null && session.status === 'PENDING')
+    notices.push(
+      make(
+        { kind: 'session_at_risk', severity: 'warning', group: at_risk.code, at: session.updated_at, cause: at_risk },
+        at_risk.code,
+      ),
+    )
   if (!isUp(session.status)) return notices
   const ready = state_history.findLast(({ to }) => to === 'READY')
   if (ready !== undefined) {

@@ -24,6 +24,10 @@ const limit = reason('region_worker_limit', { region: 'us-east-1', limit: 2 })
 
 const EXAMPLES: Partial<Record<NotificationKind, Partial<LabletSession>>> = {
   session_ready: { status: 'READY', state_history: [ready] },
+  session_at_risk: {
+    status: 'PENDING',
+    admission: { ...aSession().admission, kind: 'admitted', at_risk: reason('capacity_lost') },
+  },
   session_degraded: {
     status: 'RUNNING',
     health: degraded(reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' }), AT),

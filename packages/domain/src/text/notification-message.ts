@@ -95,6 +95,12 @@ function ownerText({ kind, subject, ownerCause: cause, hadLab }: SessionNotice, 
         reasonLine(cause),
         'Book another session to continue.',
       ]
+    case 'session_at_risk':
+      return [
+        `${lab} may not start in time`,
+        'The capacity that was promised for it is gone. LCM looks for other capacity.',
+        'To be sure, book another time, or ask the people who run LCM.',
+      ]
     case 'session_ends_soon':
       return [`${lab} ends at ${until}`, 'Save your work now, or extend the session if you need more time.']
     default:
@@ -150,6 +156,8 @@ function groupTitle(sessions: readonly SessionNotice[], isOwner: boolean, nowMs:
       return `${who} ${isOne ? 'moves' : 'move'} to another worker`
     case 'session_lost':
       return hadLab ? `${who} ended early` : `${who} could not be started`
+    case 'session_at_risk':
+      return `${who} may not start in time`
     case 'session_ends_soon':
       return `${who} ${isOne ? 'ends' : 'end'} at ${end}`
     default:

@@ -1,8 +1,10 @@
 import { ApiError } from '@lcm/client/client'
+import { CapacityChange } from '@lcm/contract/calendar/capacity-preview'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type SettingName, wordOfSetting } from '@lcm/domain/fleet/settings'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { capacityChangeDialog } from '../../parts/capacity-change-dialog.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { Refusal } from '../../parts/dialog/modal.tsx'
 import { failureText } from '../../state/failure-text.ts'
@@ -74,7 +76,7 @@ export function SettingRow(props: RowProps) {
 }
 
 function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProps & { onClose: () => void }) {
-  const { client, notices } = useConsole()
+  const { client, notices, dialog } = useConsole()
   const draft = useSignal(draftOf(setting.value))
   // The value that the user knows. The version can't tell, because it grows with other settings too.
   const known = useRef(setting)
@@ -97,11 +99,24 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
       isSending.value = false
     }
   }
+  /** Lists the booked sessions that would lose their capacity before it sends the value. */
+  const sendConfirmed = async (value: SettingValue) => {
+    const limits = CapacityChange.shape.settings.safeParse({ [name]: value })
+    try {
+      const question = limits.success
+        ? await capacityChangeDialog(client, { settings: limits.data }, () => void send(value))
+        : null
+      if (question === null) await send(value)
+      else dialog.value = question
+    } catch (error) {
+      refusal.value = refusalText(error)
+    }
+  }
   const submit = (event: Event) => {
     event.preventDefault()
     // The current input may be newer than the last render.
     const value = typedValue(name, draft.peek())
-    if (value !== null) send(value)
+    if (value !== null) void sendConfirmed(value)
   }
   return (
     <form class="setting-edit" onSubmit={submit} onKeyDown={event => event.key === 'Escape' && onClose()}>

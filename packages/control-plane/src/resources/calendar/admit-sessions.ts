@@ -31,7 +31,7 @@ export interface Booking {
 }
 
 /** A decision about the calendar as of its head. Null when another replica changed it meanwhile: then it is made again. */
-async function decided<T>(
+export async function decided<T>(
   api: Api,
   decide: (head: CalendarHead, profile: CapacityProfile) => Promise<T | null>,
 ): Promise<T> {

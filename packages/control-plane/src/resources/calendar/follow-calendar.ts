@@ -1,4 +1,5 @@
 import { RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
+import type { BodyOf } from '@lcm/contract/routes'
 import { capacityOf } from '@lcm/domain/calendar/capacity'
 import {
   type Capacity,
@@ -38,7 +39,7 @@ export async function followedProfile(api: Api, head: CalendarHead): Promise<Cap
   await refreshTimings(api, known)
   enterHeld(known)
   overrun(known, clock.now())
-  const capacity = await capacityNow(api, known)
+  const capacity = await capacityNow(api, known.workers.values())
   const signature = signatureOf(capacity)
   if (signature === known.signature) known.profile.capacity = capacity
   else changeCapacity(known.profile, capacity)
@@ -68,11 +69,22 @@ export async function rereadProfile(api: Api, head: CalendarHead): Promise<Capac
 }
 const REREAD_MS = 2_000
 
-async function capacityNow(api: Api, { workers }: Pick<Known, 'workers'>): Promise<Capacity> {
+/** The capacity there is, or would be after a change. */
+export async function capacityNow(
+  api: Api,
+  workers: Iterable<Worker>,
+  change: BodyOf<'previewCapacity'> = { settings: {}, disabled_templates: [], cordoned_workers: [] },
+): Promise<Capacity> {
+  const { settings, disabled_templates: disabled, cordoned_workers: cordoned } = change
+  const templates = await api.templates.list({ limit: TEMPLATES_MAX })
+  const { max_workers_per_region, scale_up_enabled } = await currentSettings(api)
   return capacityOf({
-    workers: [...workers.values()],
-    templates: await api.templates.list({ limit: TEMPLATES_MAX }),
-    settings: await currentSettings(api),
+    workers: [...workers].map(worker => (cordoned.includes(worker.id) ? { ...worker, cordoned: true } : worker)),
+    templates: templates.filter(({ name }) => !disabled.includes(name)),
+    settings: {
+      max_workers_per_region: settings.max_workers_per_region ?? max_workers_per_region,
+      scale_up_enabled: settings.scale_up_enabled ?? scale_up_enabled,
+    },
     region: api.config.regions[0],
     freeLicenses: new Map(),
     nowMs: api.clock.now(),
@@ -118,7 +130,7 @@ async function load(api: Api, { number }: CalendarHead): Promise<Known> {
     number,
   }
   for await (const page of pagesOf(api.workers)) for (const worker of page) enterWorker(known, worker)
-  const capacity = await capacityNow(api, known)
+  const capacity = await capacityNow(api, known.workers.values())
   changeCapacity(known.profile, capacity)
   known.signature = signatureOf(capacity)
   const sessions: LabletSession[] = []

@@ -12,6 +12,21 @@ Ann: OSPF basics, until 11:00 UTC
 Bob: OSPF basics, until 11:00 UTC
 Eve: OSPF basics, until 11:00 UTC
 https://lcm.example.com/#/sessions`,
+  'about session_at_risk': `Your lab OSPF basics may not start in time
+The capacity that was promised for it is gone. LCM looks for other capacity.
+To be sure, book another time, or ask the people who run LCM.
+https://lcm.example.com/#/sessions/ls-1
+
+Lab OSPF basics of Ann may not start in time
+Reason: the capacity that was promised is gone: a worker, a license or a limit changed since; add capacity or book another time
+https://lcm.example.com/#/sessions/ls-1
+
+3 OSPF basics labs may not start in time
+Reason: the capacity that was promised is gone: a worker, a license or a limit changed since; add capacity or book another time
+Ann: OSPF basics, until 11:00 UTC
+Bob: OSPF basics, until 11:00 UTC
+Eve: OSPF basics, until 11:00 UTC
+https://lcm.example.com/#/sessions`,
   'about session_degraded': `Your lab OSPF basics has a problem
 Reason: CML on metal-1 is not available
 It may still work, and it stays reserved for you until 11:00 UTC. You get a message when the problem is over.
