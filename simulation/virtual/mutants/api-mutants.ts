@@ -1,6 +1,7 @@
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { Settings } from '@lcm/domain/fleet/settings'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/worker-field-schemas'
@@ -30,6 +31,16 @@ const withoutBlockage = changeRequests(/PATCH .*\/workers\/[^/]+\/status$/, body
   const conditions = changes.conditions?.filter(({ type }) => type !== CONDITION.terminateBlocked)
   return { ...body, changes: { ...changes, ...(conditions === undefined ? {} : { conditions }) } }
 })
+
+type Reservation = Worker['reservations'][string]
+
+const changeReservations = (change: (reservation: Reservation) => Partial<Reservation>) =>
+  changeDocuments(RESOURCES.workers, worker => ({
+    ...worker,
+    reservations: Object.fromEntries(
+      Object.entries(worker.reservations).map(([id, each]) => [id, { ...each, ...change(each) }]),
+    ),
+  }))
 
 /** Defects in the API, in its store and in requests of controllers. */
 export const apiMutants: readonly Mutant[] = [
@@ -221,6 +232,20 @@ export const apiMutants: readonly Mutant[] = [
         capacity: { ...worker.capacity, reserved: NOTHING_RESERVED },
       })),
     }),
+  },
+  {
+    name: 'reservation ends with its start',
+    breaks: 'capacity is promised to others for the time of a session',
+    caughtBy: /reserves capacity for .* until/,
+    acts: [...ONE, at(15, 'book', { amount: 0.4 })],
+    defects: () => ({ store: changeReservations(({ from }) => ({ until: toInstant(toMs(from) + 1) })) }),
+  },
+  {
+    name: 'lab start not recorded',
+    breaks: 'a lab starts before those of earlier sessions are gone, because the ledger does not know that they run',
+    caughtBy: /starts its lab, and its capacity is not known to be free/,
+    acts: [...ONE, at(15, 'book', { amount: 0.4 })],
+    defects: () => ({ store: changeReservations(() => ({ started_at: null })) }),
   },
   {
     name: 'drain forgets sessions',

@@ -29,6 +29,8 @@ const QUICK = [
   'debounce drops the last event',
   'illegal transition accepted',
   'drain forgets sessions',
+  'reservation ends with its start',
+  'lab start not recorded',
   'restart blamed on a user',
   'endpoint tag trusted',
   'fleet password for a discovered machine',

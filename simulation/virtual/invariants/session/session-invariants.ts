@@ -16,6 +16,7 @@ import type { EventFollower, EventHandlers } from '../../world/event-follower.ts
 import type { SettingsHistory } from '../settings-history.ts'
 import { isStoppedAsIdle } from '../worker/idle-stop-predicate.ts'
 import { overbuying } from './overbuying.ts'
+import { overusedMachines, shortReservations, startedTooEarly } from './physical-capacity.ts'
 import { overQuota } from './quota-limit.ts'
 import { requestDeadlines } from './request-deadlines.ts'
 import type { SessionPromises } from './session-promises.ts'
@@ -84,8 +85,8 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   return {
     handlers: {
       worker(worker, before) {
-        for (const rule of [...overbooked(worker), ...sharedPorts(worker), ...stoppedInUse(worker, before)])
-          violated(rule)
+        const rules = [overbooked(worker), sharedPorts(worker), shortReservations(worker, sessions)]
+        for (const rule of [...rules.flat(), ...stoppedInUse(worker, before)]) violated(rule)
         if (before === undefined) for (const rule of overbuying(worker, workers.values(), sessions)) violated(rule)
       },
       session(session, before) {
@@ -96,6 +97,8 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
         if (before === undefined)
           for (const rule of overQuota(session, sessions.values(), parts.settings, clock.now())) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
+        if (isNew && session.status === 'INSTANTIATING')
+          for (const rule of startedTooEarly(session, workers)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)
       },
@@ -110,7 +113,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       if (nowMs - countedMs < parts.labsCountedMs) return
       countedMs = nowMs
       for (const rule of parts.promises.step()) violated(rule)
-      judge(new Set(strayLabs(parts)))
+      judge(new Set([...strayLabs(parts), ...overusedMachines(parts)]))
     },
     existingLabs: () => existingLabs(parts.cloud),
     leftovers: () => [
