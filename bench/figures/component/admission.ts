@@ -28,7 +28,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 const folder = mkdtempSync(join(tmpdir(), 'lcm-admission-'))
-const store = openSqliteStore(join(folder, 'lcm.sqlite'), { schema: STORE_SCHEMA })
+const store = openSqliteStore(join(folder, 'lcm.sqlite'), { schema: STORE_SCHEMA, gather: setImmediate })
 const settings = { ...NO_QUOTAS, max_workers_per_region: WORKERS_MAX }
 const config = { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings } as const
 const plane = aControlPlane({ store, config, clock: systemClock })
@@ -93,6 +93,7 @@ const reads = await reading
 await store.close()
 rmSync(folder, { recursive: true })
 
+const ratio = quantilesOf(reads).p99 / Math.max(0.1, quantilesOf(quiet).p99)
 const slowest = (values: readonly number[]) => ({ value: Math.round(Math.max(...values)), unit: 'ms' })
 conclude({
   bench: 'admission',
@@ -101,6 +102,7 @@ conclude({
     atMost(`${SEATS} seats refused with the nearest times, the slowest`, BAR_MS, slowest(refused)),
     measured('the first booking after a start, which reads all sessions', `${Math.round(first)} ms`),
     measured('reads of a session without bookings', wordsOf(quantilesOf(quiet))),
+    measured('p99 of reads meanwhile to reads without bookings', `${ratio.toFixed(1)} x`),
     p99AtMost('reads of a session meanwhile', READ_BAR_MS, quantilesOf(reads), `${reads.length} reads`),
   ],
 })

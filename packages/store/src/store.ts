@@ -68,13 +68,19 @@ export interface NewEntry {
 }
 
 /**
+ * When a write survives the loss of power. `with_next` is for what can be written again from something durable: it survives the
+ * death of the process at once, and the loss of power as soon as any later write does.
+ */
+export type Durability = 'at_once' | 'with_next'
+
+/**
  * Documents of one kind. A write that returned `ok` survives any crash; a write that failed may or may not have been
  * committed.
  */
 export interface Collection<T extends Document> {
   get(id: string): Promise<T | null>
   list(query: Query): Promise<readonly T[]>
-  insert(document: T, entries?: readonly NewEntry[]): Promise<WriteResult>
+  insert(document: T, entries?: readonly NewEntry[], durability?: Durability): Promise<WriteResult>
   /** Compare-and-set: replaces exactly the version before `document.version`. */
   replace(document: T, entries?: readonly NewEntry[]): Promise<WriteResult>
   /** Compare-and-set: `document` is the version that was read. The removal is published as the version after it. */

@@ -1,5 +1,5 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
-import type { Change, Collection, Document, Kind, NewEntry, Query, WriteResult } from '../store.ts'
+import type { Change, Collection, Document, Durability, Kind, NewEntry, Query, WriteResult } from '../store.ts'
 import type { GroupCommit } from './group-commit.ts'
 
 interface CommitHooks {
@@ -41,7 +41,7 @@ export function sqliteCollection<T extends Document>(
   async function write(
     change: Change,
     entries: readonly NewEntry[],
-    row: { run(): number | bigint; refusal: WriteResult; document: T | null },
+    row: { run(): number | bigint; refusal: WriteResult; document: T | null; durability?: Durability },
   ): Promise<WriteResult> {
     try {
       return await batch.commit(() => {
@@ -52,7 +52,7 @@ export function sqliteCollection<T extends Document>(
         if (kind.announced) hooks.record(change)
         hooks.enter(change, entries)
         return OK
-      })
+      }, row.durability)
     } catch (error) {
       if (error instanceof Refusal) return error.result
       throw error
@@ -63,10 +63,10 @@ export function sqliteCollection<T extends Document>(
   return {
     get: async id => reader.get(id),
     list: async query => reader.list(query),
-    insert(document, entries = []) {
+    insert(document, entries = [], durability = 'at_once') {
       const { id, version } = document
       const run = () => sql.insert.run(kind.name, id, version, JSON.stringify(document)).changes
-      return write(changeOf(document), entries, { run, refusal: ID_TAKEN, document })
+      return write(changeOf(document), entries, { run, refusal: ID_TAKEN, document, durability })
     },
     replace(document, entries = []) {
       const { id, version } = document

@@ -94,6 +94,7 @@ export const SCHEMA_VERSION = STEPS.length
 export function openSqliteFile(path: string, schema: StoreSchema = NO_UPGRADES): DatabaseSyncInstance {
   const fresh = path === ':memory:' || !existsSync(path) || statSync(path).size === 0
   if (!fresh) refuseForeignHeader(path)
+  const mayLackChanges = existsSync(`${path}-wal`)
   try {
     const db = new DatabaseSync(path)
     // First of all, because the previous process may still be closing the file.
@@ -103,6 +104,7 @@ export function openSqliteFile(path: string, schema: StoreSchema = NO_UPGRADES):
     refuseNewer(documentSchema(db), schema, path)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     migrate(db, schema)
+    if (mayLackChanges) skipLostPositions(db)
     return db
   } catch (error) {
     throw error instanceof StoreError ? error : unusable(path, error)
@@ -145,6 +147,13 @@ export function refuseReadOnly(db: DatabaseSyncInstance, path: string): void {
     throw new StoreError(`${path} is read-only. Make the file, its folder and its disk writable`, { cause })
   }
 }
+
+/** Upper bound on changes since the last durable write: a loss of power undoes them. */
+const SEQ_UNDURABLE_MAX = 10_000
+
+/** For a store that was not closed: no position of a change that the loss of power undid is given to another change. */
+const skipLostPositions = (db: DatabaseSyncInstance): void =>
+  db.exec(`UPDATE sqlite_sequence SET seq = seq + ${SEQ_UNDURABLE_MAX} WHERE name = 'changes'`)
 
 /** Runs the missing migrations and upgrades, all or nothing. */
 export function migrate(db: DatabaseSyncInstance, schema: StoreSchema): void {

@@ -1,5 +1,5 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { StoreError } from '../store.ts'
+import { type Durability, StoreError } from '../store.ts'
 import { FULL, sqliteCodeOf } from './database-file.ts'
 
 /** Larger batches would block readers for too long. */
@@ -9,13 +9,14 @@ const BATCH_MAX = 256
 export type Work<T> = () => T
 
 export interface GroupCommit {
-  /** Resolves when the work is durable. Work that arrives before the pending commit shares it. */
-  commit<T>(work: Work<T>): Promise<T>
+  /** Resolves when the work is committed. Work that arrives before the pending commit shares it. */
+  commit<T>(work: Work<T>, durability?: Durability): Promise<T>
   /** Runs at once and becomes durable with the next commit: only for data that can be recovered from elsewhere. */
   commitRelaxed(work: () => void): void
 }
 
 interface Job {
+  readonly durability: Durability
   run(): void
   settle(failure: unknown): void
 }
@@ -35,9 +36,9 @@ export function groupCommit(db: DatabaseSyncInstance, gather: (flush: () => void
   }
 
   return {
-    commit<T>(work: Work<T>) {
+    commit<T>(work: Work<T>, durability: Durability = 'at_once') {
       return new Promise<T>((resolve, reject) => {
-        waiting.push(jobOf(work, resolve, reject))
+        waiting.push({ durability, ...jobOf(work, resolve, reject) })
         if (waiting.length === 1) gather(flush)
       })
     },
@@ -54,7 +55,11 @@ export function groupCommit(db: DatabaseSyncInstance, gather: (flush: () => void
 
 type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: unknown }
 
-function jobOf<T>(work: Work<T>, resolve: (value: T) => void, reject: (error: unknown) => void): Job {
+function jobOf<T>(
+  work: Work<T>,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): Omit<Job, 'durability'> {
   let outcome: Outcome<T> | null = null
   return {
     run() {
@@ -76,7 +81,8 @@ function jobOf<T>(work: Work<T>, resolve: (value: T) => void, reject: (error: un
 
 /** Work that throws is rolled back alone; the rest is committed. */
 function inOneTransaction(db: DatabaseSyncInstance, jobs: readonly Job[]): void {
-  db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE')
+  const isDurable = jobs.some(({ durability }) => durability === 'at_once')
+  db.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}; BEGIN IMMEDIATE`)
   for (const job of jobs) {
     db.exec('SAVEPOINT one')
     try {

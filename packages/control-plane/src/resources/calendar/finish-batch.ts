@@ -72,9 +72,12 @@ export const sessionsOfBatch = ({ session, groups }: Batch<'book'>, number: numb
   )
 
 /** Other requests are served between them. */
-const AT_ONCE = 8
+const AT_ONCE = 4
 
-/** A session that exists was inserted by another process. One whose reservation number is taken is left out. */
+/**
+ * A session that exists was inserted by another process. One whose reservation number is taken is left out. The head has the batch
+ * until a later write has made all of them durable.
+ */
 async function insertAll(api: Api, batch: Batch<'book'>, number: number): Promise<void> {
   const sessions = sessionsOfBatch(batch, number)
   const pause = pauses(api.clock)
@@ -82,7 +85,7 @@ async function insertAll(api: Api, batch: Batch<'book'>, number: number): Promis
     await Promise.all(
       sessions
         .slice(from, from + AT_ONCE)
-        .map(session => api.sessions.insert(session, entriesOfBooking(session, batch.actor))),
+        .map(session => api.sessions.insert(session, entriesOfBooking(session, batch.actor), 'with_next')),
     )
     await pause()
   }

@@ -9,7 +9,7 @@ import {
   leave,
   settle,
 } from '@lcm/domain/calendar/capacity-profile'
-import type { MachineChoice, MachineOffer } from '@lcm/domain/calendar/promised-machine'
+import type { MachineChoice, MachineOffer, Use } from '@lcm/domain/calendar/promised-machine'
 import { ALWAYS } from '@lcm/domain/calendar/span'
 import type { Timings } from '@lcm/domain/calendar/timings'
 import { freeSeatsOf, seatCount } from '@lcm/domain/license/license-pool'
@@ -201,12 +201,16 @@ const FEED_MS_MAX = 1000
 
 /** False when changes were missed: then everything is read again. */
 async function applyChanges(api: Api, known: Known): Promise<boolean> {
+  const pause = pauses(api.clock)
   for (;;) {
     if (known.position === null) return false
     const since = api.feed.since(known.position, CHANGES_MAX)
     const answer = await withDeadline(api.clock, FEED_MS_MAX, since).catch(() => null)
     if (answer === null || !answer.known) return false
-    for (const change of answer.changes) if (!(await apply(api, known, change))) return false
+    for (const change of answer.changes) {
+      if (!(await apply(api, known, change))) return false
+      await pause()
+    }
     const last = answer.changes.at(-1)
     if (last === undefined) return true
     known.position = last.position
@@ -266,9 +270,10 @@ async function applyAdmissions(api: Api, known: Known, head: CalendarHead): Prom
   for (; known.number < head.number; known.number += 1) {
     const where = { calendar_number: String(known.number + 1) }
     for await (const page of pagesOf(api.sessions, { where }, PAGE)) {
-      for (const session of page)
+      for (const session of page) {
         if ((known.versions.get(session.id) ?? 0) < session.version) await enterRead(api, known, session)
-      await pause()
+        await pause()
+      }
     }
   }
   return true
@@ -304,6 +309,7 @@ const NO_DEMAND: Omit<Demand, 'needs'> = {
 
 /** A session whose time is over keeps its worker's capacity until its lab is gone. */
 function overrun({ profile, timings }: Known, nowMs: number): void {
-  const late = [...profile.uses.values()].filter(({ workerId, span }) => workerId !== null && span.untilMs <= nowMs)
+  const late: Use[] = []
+  for (const use of profile.uses.values()) if (use.workerId !== null && use.span.untilMs <= nowMs) late.push(use)
   for (const use of late) enter(profile, { ...use, span: { ...use.span, untilMs: nowMs + timings.teardownMs } })
 }
