@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { ADMINISTRATION_ROUTES } from './administration.ts'
 import { CALENDAR_ROUTES } from './calendar/calendar.ts'
+import { CAPACITY_PREVIEW_ROUTES } from './calendar/capacity-preview.ts'
 import { TIMING_ROUTES } from './calendar/timing.ts'
 import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
@@ -27,6 +28,7 @@ export const ROUTES = {
   ...TEMPLATE_ROUTES,
   ...FLEET_ROUTES,
   ...CALENDAR_ROUTES,
+  ...CAPACITY_PREVIEW_ROUTES,
   ...LICENSE_POOL_ROUTES,
   ...SERVICE_ROUTES,
   ...DEFINITION_ROUTES,

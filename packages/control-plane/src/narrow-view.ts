@@ -1,6 +1,7 @@
 import { AUTHORS, isLearner, LABLET_CONTROLLER, mayCall, mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
+import { redactLoss } from '@lcm/domain/calendar/session-admission'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
@@ -138,7 +139,7 @@ export function sessionFor(actor: Actor, session: LabletSession): LabletSession 
   const { admission } = session
   const shown = {
     ...session,
-    admission: { ...admission, machine: null, at_risk: admission.at_risk && redactReason(admission.at_risk) },
+    admission: { ...admission, machine: null, at_risk: redactLoss(admission) },
     state_history: state_history.map(each => ({ ...each, because: redactPlacement(each.because) })),
   }
   if (waiting_reason === null) return shown

@@ -10,6 +10,7 @@ const TAGS: Readonly<Record<string, string>> = {
   timings: 'How long machines, labs and teardowns took lately.',
   quotas: 'How much each person may book, and how much of it is used.',
   'lab-records': 'Labs on workers, created by LCM or found there.',
+  capacity: 'What a change of limits, templates or workers would take from booked sessions.',
   calendar: 'The booked time of all sessions, and everything that a forecast is computed from.',
   fleet: 'All workers together: counts, cost and planned actions.',
   events: 'A stream of all changes.',

@@ -47,6 +47,7 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   disableTemplate: 'ao',
   getFleetSummary: 'aotuwsl',
   getFleetWarnings: 'ao',
+  previewCapacity: 'ao',
   getFleetCost: 'aotuwsl',
   getCalendar: 'ao',
   getFleetUsage: 'ao',

@@ -14,6 +14,7 @@ import { previewFor, sessionFor } from '../narrow-view.ts'
 import { fleetCalendar } from '../resources/calendar/fleet-calendar.ts'
 import { fleetUsage } from '../resources/calendar/fleet-usage.ts'
 import { previewAdmission } from '../resources/calendar/preview-admission.ts'
+import { previewCapacity } from '../resources/calendar/preview-capacity.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -221,6 +222,7 @@ const fleetHandlers = (api: Api) =>
     deleteTemplate: empty(request => deleteTemplate(api, request)),
     enableTemplate: json(request => switchTemplate(api, request, true)),
     disableTemplate: json(request => switchTemplate(api, request, false)),
+    previewCapacity: json(request => previewCapacity(api, request)),
     getFleetWarnings: json(() => fleetWarnings(api)),
     getFleetSummary: json(request => fleetSummary(api, request.query)),
     getFleetCost: json(request => fleetCost(api, request.query)),

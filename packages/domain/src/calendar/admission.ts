@@ -66,10 +66,14 @@ function awaitedThen(profile: CapacityProfile, { span }: Pick<Seats, 'span'>): n
 
 /** The reason for a shortage, with what to do about it. */
 function shortageOf(profile: CapacityProfile, seats: Seats): Reason {
+  const awaited = awaitedThen(profile, seats)
+  return awaited > 0 ? reason('promises_come_first', { sessions: awaited }) : limitOf(profile, seats)
+}
+
+/** Why there is not more capacity at that time. */
+function limitOf(profile: CapacityProfile, seats: Seats): Reason {
   const { demand } = seats
   const { holders, isScaleUpOn, workersMax, region } = profile.capacity
-  const awaited = awaitedThen(profile, seats)
-  if (awaited > 0) return reason('promises_come_first', { sessions: awaited })
   const nowhere = fitsNowhereBecause(demand, holders)
   if (nowhere !== null) return nowhere
   const limit = licenseShortage(profile, seats)
@@ -77,6 +81,16 @@ function shortageOf(profile: CapacityProfile, seats: Seats): Reason {
   if (!isScaleUpOn) return reason('capacity_booked_no_scale_up')
   if (holders.offers.length === 0) return reason('capacity_booked_no_template')
   return reason('capacity_booked', { limit: workersMax, region })
+}
+
+/** The promises that no capacity is left for, each with the reason. Yields after each. */
+export function* lostPromises(profile: CapacityProfile): Generator<void, Map<string, Reason>> {
+  const lost = new Map<string, Reason>()
+  for (const [id, { demand, span }] of profile.unplaced) {
+    lost.set(id, limitOf(profile, { demand, span, count: 1 }))
+    yield
+  }
+  return lost
 }
 
 /** Whether more seats would fit if the license allowed more nodes. */

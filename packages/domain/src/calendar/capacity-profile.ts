@@ -3,6 +3,7 @@ import type { Demand } from '../session/demand.ts'
 import {
   accepts,
   canTake,
+  copiedMachine,
   isFreeOver,
   isWithinLimits,
   type MachineOffer,
@@ -47,6 +48,23 @@ export function emptyProfile(capacity: Capacity): CapacityProfile {
     places: new Map(),
     unplaced: new Map(),
     isUnsettled: false,
+  }
+}
+
+/** The same promises, to find out what a change would do to them. */
+export function copiedProfile({ machines, uses, places, unplaced, ...rest }: CapacityProfile): CapacityProfile {
+  const copies = new Map<PromisedMachine, PromisedMachine>()
+  const copyOf = (machine: PromisedMachine): PromisedMachine => {
+    const known = copies.get(machine) ?? copiedMachine(machine)
+    copies.set(machine, known)
+    return known
+  }
+  return {
+    ...rest,
+    machines: new Map([...machines].map(([key, machine]) => [key, copyOf(machine)])),
+    uses: new Map(uses),
+    places: new Map([...places].map(([id, machine]) => [id, copyOf(machine)])),
+    unplaced: new Map(unplaced),
   }
 }
 

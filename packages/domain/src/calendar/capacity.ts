@@ -17,6 +17,36 @@ export interface CapacityFacts {
   readonly nowMs: number
 }
 
+/** What may remove capacity from promises. */
+export interface CapacityChange {
+  readonly settings: CapacityFacts['settings']
+  /** Names of templates that are disabled or deleted. */
+  readonly removed_templates: readonly string[]
+  /** Workers that are cordoned, drained or stopped: they take no sessions, and no other worker may be bought instead. */
+  readonly closed_workers: readonly string[]
+  readonly terminated_workers: readonly string[]
+  readonly licenses: FreeSeats
+}
+
+/** What the capacity would be computed from after the change. */
+export function changedFacts(facts: CapacityFacts, change: CapacityChange): CapacityFacts {
+  const { settings, licenses } = change
+  const [removed, closed, terminated] = [
+    new Set(change.removed_templates),
+    new Set(change.closed_workers),
+    new Set(change.terminated_workers),
+  ]
+  return {
+    ...facts,
+    workers: facts.workers
+      .filter(({ id }) => !terminated.has(id))
+      .map(worker => (closed.has(worker.id) ? { ...worker, cordoned: true } : worker)),
+    templates: facts.templates.filter(({ name }) => !removed.has(name)),
+    settings,
+    licenses,
+  }
+}
+
 /** The machines that promises may rely on: workers that serve or can be started, then those that may still be bought. */
 export function capacityOf(facts: CapacityFacts): Capacity {
   const { settings, region } = facts

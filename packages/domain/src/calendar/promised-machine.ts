@@ -1,7 +1,16 @@
 import type { Demand } from '../session/demand.ts'
 import type { FreeCapacity } from '../session/free-capacity.ts'
 import { refusalOf } from '../session/placement.ts'
-import { type Amounts, fits, type MachineCalendar, machineCalendar, peakOver, put, remove } from './machine-calendar.ts'
+import {
+  type Amounts,
+  copied,
+  fits,
+  type MachineCalendar,
+  machineCalendar,
+  peakOver,
+  put,
+  remove,
+} from './machine-calendar.ts'
 import type { Span } from './span.ts'
 
 /** A session's use of a machine over time, promised or physical. */
@@ -48,6 +57,15 @@ export const promisedMachine = (offer: MachineOffer): PromisedMachine => ({
   uses: new Map(),
   demands: new Map(),
   peak: NOTHING,
+})
+
+/** The same machine, which can be changed without changing this one. */
+export const copiedMachine = ({ offer, calendar, uses, demands, peak }: PromisedMachine): PromisedMachine => ({
+  offer,
+  calendar: copied(calendar),
+  uses: new Map(uses),
+  demands: new Map(demands),
+  peak,
 })
 const NOTHING: Amounts = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0, ports: 0 }
 

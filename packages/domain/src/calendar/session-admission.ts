@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Instant } from '../instant.ts'
-import { Reason } from '../reason.ts'
+import { Reason, reason } from '../reason.ts'
 
 /** Whether the calendar promises capacity to a session. */
 export const SessionAdmission = z
@@ -10,7 +10,8 @@ export const SessionAdmission = z
       example: 'admitted',
     }),
     at_risk: Reason.nullable().meta({
-      description: 'Why its promised capacity is gone; null while the promise holds, and for best effort.',
+      description:
+        'Why it may not get its capacity: the promise is gone, or it was booked before there were promises and got none. Else null.',
       example: null,
     }),
     number: z.int().nonnegative().nullable().meta({
@@ -39,5 +40,24 @@ export const BEST_EFFORT: SessionAdmission = {
   span: null,
   machine: null,
 }
+type Loss = Pick<SessionAdmission, 'kind' | 'at_risk'>
+
+/** The loss of a promise, with the time at which it was first seen; null if there is none. */
+export function lossOf({ kind, at_risk }: Loss, cause: Reason | null, now: Instant): Reason | null {
+  if (cause === null) return null
+  const code = kind === 'admitted' ? 'capacity_lost' : 'capacity_not_promised'
+  const since = at_risk !== null && at_risk.code === code ? String(at_risk.params.since) : now
+  return reason(code, { since, cause })
+}
+
+/** The loss for people who don't run LCM: they can't act on its cause. */
+export const redactLoss = ({ kind, at_risk }: Loss): Reason | null =>
+  at_risk === null
+    ? null
+    : reason(kind === 'admitted' ? 'capacity_lost' : 'capacity_not_promised', {
+        since: String(at_risk.params.since),
+        cause: null,
+      })
+
 /** Booked by a release that promised nothing. The calendar decides about it as soon as it starts. */
 export const NOT_REVIEWED: SessionAdmission = { ...BEST_EFFORT, number: 0 }

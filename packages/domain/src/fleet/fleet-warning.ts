@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import { Reason } from '../reason.ts'
 
-export const WARNING_KINDS = ['budget', 'capacity_ahead'] as const
+export const WARNING_KINDS = ['budget', 'capacity_ahead', 'session_at_risk'] as const
 
 /** What operators should know about the whole fleet before anybody is affected. */
 export const FleetWarning = z
   .object({
     id: z.string().meta({ description: 'The same for the same problem in a later list.', example: 'budget:day' }),
     kind: z.enum(WARNING_KINDS).meta({
-      description: '`budget`: most of a budget is used; `capacity_ahead`: limits that are too low for what is booked.',
+      description:
+        '`budget`: most of a budget is used; `capacity_ahead`: limits that are too low for what is booked; ' +
+        '`session_at_risk`: booked sessions whose promised capacity is gone.',
       example: 'budget',
     }),
     is_critical: z.boolean().meta({ description: 'Whether sessions are affected if nothing changes.', example: false }),

@@ -258,6 +258,33 @@ describe('a waiting session', () => {
   })
 })
 
+describe('a session at risk', () => {
+  const booked = (since: number | null, more: Partial<LabletSession> = {}) => {
+    const lost = reason('capacity_lost', { since: at(since ?? 0), cause: reason('capacity_booked_no_template') })
+    const admission = { ...aSession().admission, kind: 'admitted', at_risk: since === null ? null : lost } as const
+    return session({ id: 'ls-1', status: 'PENDING', waiting_reason: null, admission, ...more })
+  }
+
+  it('is sent once, resolved when its capacity is back, and sent again when that is lost again', () => {
+    const listener = aListener()
+    listener.note(booked(0))
+    expect(listener.until(1)).toEqual(['session_at_risk ls-1'])
+    listener.note(booked(0, { updated_at: at(2) }))
+    expect(listener.until(5)).toEqual([])
+    listener.note(booked(null))
+    expect(listener.until(10)).toEqual(['resolved session_at_risk ls-1'])
+    listener.note(booked(10))
+    expect(listener.until(15)).toEqual(['session_at_risk ls-1'])
+  })
+
+  it('is not sent when it has a worker, or was canceled', () => {
+    const listener = aListener()
+    listener.note(booked(0, { status: 'SCHEDULED', worker_id: 'w-1' }))
+    listener.note(booked(0, { id: 'ls-2', desired_status: 'TERMINATED' }))
+    expect(listener.until(5)).toEqual([])
+  })
+})
+
 describe('an event', () => {
   it('before its target was changed is not sent', () => {
     const listener = aListener(target({ updated_at: at(0) }))

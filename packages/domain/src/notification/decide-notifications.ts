@@ -9,7 +9,8 @@ export const RESOLVED_MS = 2 * 60_000
 /** An older event is no news. */
 export const EVENT_MS_MAX = 24 * 60 * 60_000
 
-const familyOf = (kind: NotificationKind): Family => (kind === 'capacity_short' ? 'capacity' : 'health')
+const familyOf = (kind: NotificationKind): Family =>
+  kind === 'capacity_short' ? 'capacity' : kind === 'session_at_risk' ? 'promise' : 'health'
 
 /** A resource as it is now, with what it says since when. */
 export interface KnownSubject extends Observed {
@@ -26,7 +27,7 @@ export function seen(before: KnownSubject | undefined, now: Observed, nowMs: num
   return {
     ...now,
     notices: now.notices.map(notice => ({ ...notice, seenAtMs: known.get(notice.key) ?? nowMs })),
-    clearSinceMs: { health: clearSince('health'), capacity: clearSince('capacity') },
+    clearSinceMs: { health: clearSince('health'), capacity: clearSince('capacity'), promise: clearSince('promise') },
   }
 }
 

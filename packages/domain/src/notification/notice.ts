@@ -1,6 +1,8 @@
+import { redactLoss } from '../calendar/session-admission.ts'
 import { affectedSessions } from '../fleet/affected-sessions.ts'
 import type { FleetWarning } from '../fleet/fleet-warning.ts'
 import type { LicenseLeak } from '../fleet/license-leak.ts'
+import { isAtRisk } from '../fleet/lost-promises.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { redactWaitingReason } from '../redact-reason.ts'
@@ -21,6 +23,7 @@ export type Subject =
       readonly definition: string
       readonly owner: string
       readonly owner_name: string
+      readonly start: Instant
       readonly end: Instant
     }
   | { readonly kind: 'worker'; readonly id: string; readonly name: string }
@@ -53,7 +56,7 @@ export interface Notice {
 }
 
 /** Problems of one family replace each other: a session that is down is degraded no more. */
-export const FAMILIES = ['health', 'capacity'] as const
+export const FAMILIES = ['health', 'capacity', 'promise'] as const
 export type Family = (typeof FAMILIES)[number]
 
 /** What the record of a resource says now. */
@@ -69,14 +72,20 @@ export interface Observed {
 export const observedSession = (session: LabletSession, lab: string): Observed => ({
   subject: sessionSubject(session, lab),
   notices: sessionNotices(session, lab),
-  isWell: { health: isUp(session.status) && session.health.status === 'OK', capacity: session.status !== 'PENDING' },
+  isWell: {
+    health: isUp(session.status) && session.health.status === 'OK',
+    capacity: session.status !== 'PENDING',
+    promise: !isAtRisk(session),
+  },
   isOver: isOver(session),
 })
+
+const NOTHING_WRONG: Observed['isWell'] = { health: true, capacity: true, promise: true }
 
 export const observedWorker = (worker: Worker): Observed => ({
   subject: workerSubject(worker),
   notices: workerNotices(worker),
-  isWell: { health: isWell(worker), capacity: true },
+  isWell: { ...NOTHING_WRONG, health: isWell(worker) },
   isOver: worker.status === 'TERMINATED',
 })
 
@@ -94,7 +103,7 @@ function isWell(worker: Worker): boolean {
 export const observedLeak = (leak: LicenseLeak): Observed => ({
   subject: leakSubject(leak),
   notices: leakNotices(leak),
-  isWell: { health: true, capacity: true },
+  isWell: NOTHING_WRONG,
   isOver: leak.resolved_at !== null,
 })
 
@@ -104,7 +113,7 @@ export function observedWarning(id: string, warning: FleetWarning | null, at: In
   return {
     subject,
     notices: warning === null ? [] : [warningNotice(subject, warning, at)],
-    isWell: { health: warning === null, capacity: true },
+    isWell: { ...NOTHING_WRONG, health: warning === null },
     isOver: false,
   }
 }
@@ -133,7 +142,7 @@ function sessionNotices(session: LabletSession, lab: string): Notice[] {
     return [make({ kind: 'session_lost', severity: 'critical', group, at, cause, hadLab: lost.hadLab }, at)]
   }
   if (session.desired_status === 'TERMINATED') return []
-  return [...eventsOf(session, make), ...problemsOf(session, make)]
+  return [...eventsOf(session, make), ...lossesOf(session, make), ...problemsOf(session, make)]
 }
 
 const worker = ({ worker_id }: LabletSession): string => worker_id ?? ''
@@ -145,6 +154,7 @@ const sessionSubject = (session: LabletSession, lab: string): Subject => ({
   definition: session.definition.name,
   owner: session.owner,
   owner_name: session.owner_name === '' ? session.owner : session.owner_name,
+  start: session.timeslot.start,
   end: session.timeslot.end,
 })
 
@@ -185,6 +195,16 @@ function eventsOf(session: LabletSession, make: (given: Given, of: string) => No
     notices.push(make({ kind: 'session_ends_soon', severity: 'info', group, at, dueAtMs }, end))
   }
   return notices
+}
+
+/** Owners may book another time, and operators may bring the capacity back. */
+function lossesOf(session: LabletSession, make: (given: Given, of: string) => Notice): Notice[] {
+  const { admission } = session
+  const cause = admission.at_risk
+  if (cause === null || !isAtRisk(session)) return []
+  const since = String(cause.params.since)
+  const given = { group: cause.message, at: since, cause, ownerCause: redactLoss(admission) } as const
+  return [make({ kind: 'session_at_risk', severity: 'warning', gravity: 2, ...given }, since)]
 }
 
 /** The cause of a move, without the sentence around it. */

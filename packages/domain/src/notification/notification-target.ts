@@ -9,6 +9,7 @@ export const NOTIFICATION_KINDS = [
   'session_down',
   'session_moved',
   'session_lost',
+  'session_at_risk',
   'session_ends_soon',
   'worker_failed',
   'capacity_short',

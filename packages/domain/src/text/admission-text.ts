@@ -2,7 +2,8 @@ import type { SessionAdmission } from '../calendar/session-admission.ts'
 
 /** Whether a session can rely on its capacity, in a sentence. */
 export function admissionText({ kind, at_risk }: Pick<SessionAdmission, 'kind' | 'at_risk'>): string {
-  if (kind === 'best_effort') return 'Best effort: it gets the capacity that promised sessions leave'
+  if (kind === 'best_effort')
+    return `Best effort: ${at_risk?.message ?? 'it gets the capacity that promised sessions leave'}`
   return at_risk === null ? 'Capacity is promised' : `At risk: ${at_risk.message}`
 }
 

@@ -43,6 +43,16 @@ describe('a learner whose session waits', () => {
     )
   })
 
+  it('reads before the start that the promised capacity is gone', () => {
+    const at_risk = reason('capacity_lost', { since: START, cause: null })
+    const admission = { ...aSession().admission, kind: 'admitted', at_risk } as const
+    expect(text({ admission }, -5)).toBe(
+      'Your lab may not start at 10:00. No machine is left for it at that time. LCM keeps looking. ' +
+        'To be sure, book another time, or ask your instructor.',
+    )
+    expect(text({ admission, waiting_reason: NO_CAPACITY })).toMatch(/^No machine is free yet/)
+  })
+
   it('reads that waiting is useless', () => {
     expect(text({ waiting_reason: unschedulable(reason('no_workers')) })).toBe(
       'No machine can run this lab. Ask your instructor.',

@@ -1,3 +1,4 @@
+import { isAtRisk } from '../fleet/lost-promises.ts'
 import { type Instant, toMs } from '../instant.ts'
 import { LAB_RESTORED } from '../save/restore.ts'
 import { isUp, LAB_STOPPED, type LabletSession } from '../session/lablet-session.ts'
@@ -77,6 +78,11 @@ function waitingText(session: LabletSession, words: Words): LearnerText {
   if (movedAt(session) !== null) return movingText(session, words)
   const { waiting_reason, timeslot, health } = session
   const isEarly = toMs(timeslot.start) > words.nowMs
+  if (isEarly && isAtRisk(session))
+    return {
+      what: `Your lab may not start at ${words.time(timeslot.start)}.`,
+      advice: `No machine is left for it at that time. LCM keeps looking. To be sure, book another time, or ask your instructor.`,
+    }
   if (isEarly && waiting_reason === null)
     return { what: 'Your session is booked.', advice: `Your lab starts at ${words.time(timeslot.start)}.` }
   const isSearching = waiting_reason === null && health.status === 'OK'

@@ -24,6 +24,14 @@ const limit = reason('region_worker_limit', { region: 'us-east-1', limit: 2 })
 
 const EXAMPLES: Partial<Record<NotificationKind, Partial<LabletSession>>> = {
   session_ready: { status: 'READY', state_history: [ready] },
+  session_at_risk: {
+    status: 'PENDING',
+    admission: {
+      ...aSession().admission,
+      kind: 'admitted',
+      at_risk: reason('capacity_lost', { since: AT, cause: textReason('no template is enabled') }),
+    },
+  },
   session_degraded: {
     status: 'RUNNING',
     health: degraded(reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' }), AT),
@@ -121,7 +129,13 @@ describe('a message', () => {
       textOf(kind, Array.from({ length: count }, (_, n) => noticesOf(kind, { id: `ls-${n}` })).flat(), owner, true)
     const texts = [1, 20].flatMap(count => [resolved('session_down', count), resolved('capacity_short', count)])
     expectMessage(
-      [...texts, resolved('session_down', 1, 'ann'), resolved('capacity_short', 1, 'ann')].join('\n\n'),
+      [
+        ...texts,
+        resolved('session_down', 1, 'ann'),
+        resolved('capacity_short', 1, 'ann'),
+        resolved('session_at_risk', 1, 'ann'),
+        resolved('session_at_risk', 20),
+      ].join('\n\n'),
       'about what is over',
     )
   })

@@ -95,6 +95,12 @@ function ownerText({ kind, subject, ownerCause: cause, hadLab }: SessionNotice, 
         reasonLine(cause),
         'Book another session to continue.',
       ]
+    case 'session_at_risk':
+      return [
+        `${lab} may not start at ${timeText(subject.start, nowMs)}`,
+        reasonLine(cause),
+        'LCM keeps looking for capacity. To be sure, book another time, or ask the people who run LCM.',
+      ]
     case 'session_ends_soon':
       return [`${lab} ends at ${until}`, 'Save your work now, or extend the session if you need more time.']
     default:
@@ -125,6 +131,7 @@ function resolvedText({ kind, owner, notices }: Draft, sessions: readonly Sessio
     ]
   const who = subjectText(sessions, owner !== null)
   const isOne = sessions.length === 1
+  if (kind === 'session_at_risk') return [`${who} ${isOne ? 'has' : 'have'} capacity again`]
   if (kind === 'capacity_short')
     return [
       `${who} no longer ${isOne ? 'waits' : 'wait'} for capacity`,
@@ -150,6 +157,8 @@ function groupTitle(sessions: readonly SessionNotice[], isOwner: boolean, nowMs:
       return `${who} ${isOne ? 'moves' : 'move'} to another worker`
     case 'session_lost':
       return hadLab ? `${who} ended early` : `${who} could not be started`
+    case 'session_at_risk':
+      return `${who} may not start ${isOne ? `at ${timeText(subject?.start ?? '', nowMs)}` : 'in time'}`
     case 'session_ends_soon':
       return `${who} ${isOne ? 'ends' : 'end'} at ${end}`
     default:
@@ -176,9 +185,11 @@ function subjectText(sessions: readonly SessionNotice[], isOwner: boolean): stri
 /** A single session is named in the title. */
 function listOf(sessions: readonly SessionNotice[], nowMs: number): string[] {
   if (sessions.length === 1) return []
-  const lines = sessions
-    .slice(0, LISTED_MAX)
-    .map(({ subject }) => `${subject.owner_name}: ${subject.lab}, until ${timeText(subject.end, nowMs)}`)
+  const lines = sessions.slice(0, LISTED_MAX).map(({ kind, subject }) => {
+    const isAhead = kind === 'session_at_risk'
+    const time = isAhead ? `at ${timeText(subject.start, nowMs)}` : `until ${timeText(subject.end, nowMs)}`
+    return `${subject.owner_name}: ${subject.lab}, ${time}`
+  })
   const others = sessions.length - lines.length
   return others === 0 ? lines : [...lines, `and ${others} more`]
 }

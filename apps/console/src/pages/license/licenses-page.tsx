@@ -3,6 +3,7 @@ import type { LicensePoolView } from '@lcm/contract/license/license-pool'
 import { countText } from '@lcm/domain/text/format-amounts'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
+import { CapacityLoss } from '../../parts/dialog/capacity-loss.tsx'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { Headline, NewButton } from '../../parts/list/list-page-header.tsx'
@@ -160,6 +161,10 @@ function PoolActions({ pool, onChanged }: PoolProps) {
     dialog.value = (
       <ConfirmDialog title={`Delete the pool ${product}?`} verb="Delete" typed={null} onConfirm={() => void remove()}>
         <p>The token is deleted too. New workers of this product start without a license.</p>
+        <CapacityLoss
+          change={{ license_pools: [{ product, seats: 0 }] }}
+          unless=", unless you register licenses by hand"
+        />
       </ConfirmDialog>
     )
   }

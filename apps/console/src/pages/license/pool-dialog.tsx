@@ -1,6 +1,7 @@
 import type { LicensePoolView } from '@lcm/contract/license/license-pool'
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
+import { CapacityLoss } from '../../parts/dialog/capacity-loss.tsx'
 import { TextField } from '../../parts/dialog/fields.tsx'
 import { FormDialog } from '../../parts/dialog/form-dialog.tsx'
 
@@ -36,6 +37,9 @@ export function PoolDialog({ pool, onSaved }: PoolDialogProps) {
     >
       {pool === null && <TextField label="Product" value={product} maxLength={64} placeholder="CML_Enterprise" />}
       <TextField label="Seats" note="workers that it licenses" value={seats} inputmode="numeric" maxLength={5} />
+      {pool !== null && isCount && count < pool.seats && (
+        <CapacityLoss change={{ license_pools: [{ product: pool.product, seats: count }] }} />
+      )}
       <TextField
         label="Token"
         {...(pool === null ? {} : { note: 'empty keeps the present one' })}

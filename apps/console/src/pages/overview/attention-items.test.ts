@@ -55,8 +55,16 @@ it('lists warnings about the fleet with what to do', () => {
   const warnings = [
     { ...warning, is_critical: false, reason: reason('budget_short', used) },
     { ...warning, id: 'workers:r', kind: 'capacity_ahead', is_critical: true, reason: reason('budget_used_up', used) },
+    {
+      ...warning,
+      id: 'promises:lost',
+      kind: 'session_at_risk',
+      is_critical: true,
+      reason: reason('budget_used_up', used),
+    },
   ] as const
   expect(found({ warnings })).toEqual([
+    ['alarm', 'Sessions at risk', expect.stringMatching(/is used up/)],
     ['alarm', 'Too little ahead', expect.stringMatching(/is used up.*; raise it with/)],
     ['watch', 'Budget', expect.stringMatching(/^most of the budget of \$100.00/)],
   ])

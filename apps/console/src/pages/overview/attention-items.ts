@@ -192,16 +192,17 @@ const ofLeak = (leak: LicenseLeak): Attention => ({
 const WARNING_TEXTS: Readonly<Record<FleetWarning['kind'], string>> = {
   budget: 'Budget',
   capacity_ahead: 'Too little ahead',
+  session_at_risk: 'Sessions at risk',
 }
 
 const ofWarning = ({ id, kind, is_critical, reason, fix }: FleetWarning): Attention => ({
   key: id,
   urgency: is_critical ? 'alarm' : 'watch',
   what: WARNING_TEXTS[kind],
-  name: 'Settings',
+  name: kind === 'session_at_risk' ? 'Sessions' : 'Settings',
   text: `${reason.message}; ${fix.message}`,
   since: null,
-  href: pageHash('settings'),
+  href: pageHash(kind === 'session_at_risk' ? 'sessions' : 'settings'),
   all: { page: 'overview' },
   leak: null,
 })

@@ -1,9 +1,12 @@
-import { ApiError } from '@lcm/client/client'
+import { ApiError, type Client } from '@lcm/client/client'
+import { CapacityChange } from '@lcm/contract/calendar/capacity-preview'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type SettingName, wordOfSetting } from '@lcm/domain/fleet/settings'
 import { type Signal, useSignal } from '@preact/signals'
+import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
+import { capacityLossDialog } from '../../parts/dialog/capacity-loss.tsx'
 import { Refusal } from '../../parts/dialog/modal.tsx'
 import { failureText } from '../../state/failure-text.ts'
 import { isAllowed } from '../../state/permission.ts'
@@ -74,7 +77,7 @@ export function SettingRow(props: RowProps) {
 }
 
 function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProps & { onClose: () => void }) {
-  const { client, notices } = useConsole()
+  const { client, notices, dialog } = useConsole()
   const draft = useSignal(draftOf(setting.value))
   // The value that the user knows. The version can't tell, because it grows with other settings too.
   const known = useRef(setting)
@@ -97,11 +100,21 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
       isSending.value = false
     }
   }
+  /** Lists the booked sessions that would lose their capacity before it sends the value. */
+  const sendConfirmed = async (value: SettingValue | null) => {
+    try {
+      const question = await lossDialog(client, patchOf(name, value), () => void send(value))
+      if (question === null) await send(value)
+      else dialog.value = question
+    } catch (error) {
+      refusal.value = refusalText(error)
+    }
+  }
   const submit = (event: Event) => {
     event.preventDefault()
     // The current input may be newer than the last render.
     const value = typedValue(name, draft.peek())
-    if (value !== null) send(value)
+    if (value !== null) void sendConfirmed(value)
   }
   return (
     <form class="setting-edit" onSubmit={submit} onKeyDown={event => event.key === 'Escape' && onClose()}>
@@ -120,7 +133,7 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
           Cancel
         </button>
         {setting.source === 'given' && (
-          <button type="button" class="button small" onClick={() => send(null)}>
+          <button type="button" class="button small" onClick={() => void sendConfirmed(null)}>
             Reset
           </button>
         )}
@@ -129,6 +142,13 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
       {refusal.value !== null && <Refusal>{refusal.value}</Refusal>}
     </form>
   )
+}
+
+/** Null if the change takes no promised capacity. */
+async function lossDialog(client: Client, patch: object, onConfirm: () => void): Promise<VNode | null> {
+  const { success, data: settings } = CapacityChange.shape.settings.safeParse(patch)
+  const asked = { title: 'Change this setting?', verb: 'Change anyway', onConfirm }
+  return success ? capacityLossDialog(client, { ...asked, change: { settings } }) : null
 }
 
 function expectedText(name: SettingName): string {

@@ -1,35 +1,45 @@
+import { CapacityChange } from '@lcm/contract/calendar/capacity-preview'
 import type { BodyInput } from '@lcm/contract/routes'
 import { type SettingName, SettingValues, wordOfSetting } from '@lcm/domain/fleet/settings'
 import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { addCapacityYes, confirmCapacityChange } from './confirm-capacity-change.ts'
 
 interface SetOptions {
   readonly default?: boolean
+  readonly yes?: boolean
 }
 
 export function defineSetSetting(set: Command, shell: Shell): void {
-  set
+  const command = set
     .command('setting <name> [value]')
     .description('Set a setting of the fleet')
     .addOption(new Option('--default', 'Reset it to the environment or the default'))
-    .action(async (name: string, value: string | undefined, options: SetOptions, command: Command) =>
+  addCapacityYes(command).action(
+    async (name: string, value: string | undefined, options: SetOptions, command: Command) =>
       setSetting(name, value, options, invocation(command, shell)),
-    )
+  )
 }
 
 async function setSetting(
   name: string,
   text: string | undefined,
   options: SetOptions,
-  { shell, output, connect }: Invocation,
+  invoked: Invocation,
 ): Promise<void> {
+  const { shell, output, connect } = invoked
   if (!isSettingName(name))
     throw new CliError(EXIT.notFound, `there is no setting ${name}`, 'list them with `lcm get settings`')
   if ((text === undefined) !== (options.default === true))
     throw new CliError(EXIT.usage, 'give a value or --default', 'see `lcm get settings` for the current values')
   const { client } = await connect()
+  const limits = CapacityChange.shape.settings.safeParse({
+    [name]: text === undefined ? null : settingValue(name, text),
+  })
+  if (limits.success)
+    await confirmCapacityChange(client, { name, change: { settings: limits.data }, yes: options.yes }, invoked)
   const body = { [name]: text === undefined ? null : settingValue(name, text) } as BodyInput<'patchSettings'>
   const { settings } = await client.call('patchSettings', { body, signal: shell.signal })
   const { value, source } = settings[name]

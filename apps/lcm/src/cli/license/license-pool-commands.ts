@@ -3,6 +3,7 @@ import { LICENSE_SEATS_MAX } from '@lcm/domain/license/license-pool'
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
+import { addCapacityYes, confirmCapacityChange } from '../fleet/confirm-capacity-change.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption, wholeNumber } from '../option-parsers.ts'
 import { printOne } from '../resource-view.ts'
@@ -13,6 +14,7 @@ interface PoolOptions {
   readonly seats?: number
   readonly tokenFile?: string
   readonly output?: Format
+  readonly yes?: boolean
 }
 
 const seats = wholeNumber(1, LICENSE_SEATS_MAX)
@@ -35,26 +37,30 @@ export function addCreateLicensePool(create: Command, shell: Shell): void {
 }
 
 export function addEditLicensePool(edit: Command, shell: Shell): void {
-  edit
+  const command = edit
     .command('license-pool <product>')
     .alias('license-pools')
     .description('Change the number of seats of a license pool, or its token')
     .option('--seats <count>', 'How many workers it licenses', seats)
     .option('--token-file <file>', 'File with another Smart Licensing token')
     .addOption(formatOption())
-    .action(async (product: string, options: PoolOptions, command: Command) => {
-      const invoked = invocation(command, shell)
-      if (options.seats === undefined && options.tokenFile === undefined)
-        throw new CliError(EXIT.usage, 'nothing to change', 'use --seats or --token-file')
-      const token = options.tokenFile === undefined ? {} : { token: await readToken(product, options, invoked) }
-      const { client } = await invoked.connect()
-      const current = await LICENSE_POOLS.find(client, product, shell.signal)
-      const body = { seats: options.seats ?? current.seats, ...token }
-      const call = { params: { product: current.product }, body, signal: shell.signal }
-      const pool = await client.call('putLicensePool', call)
-      const isSame = pool.version === current.version
-      await print(pool, `license pool ${pool.product} ${isSame ? 'unchanged' : 'changed'}`, options, invoked)
-    })
+  addCapacityYes(command).action(async (product: string, options: PoolOptions, called: Command) => {
+    const invoked = invocation(called, shell)
+    if (options.seats === undefined && options.tokenFile === undefined)
+      throw new CliError(EXIT.usage, 'nothing to change', 'use --seats or --token-file')
+    const token = options.tokenFile === undefined ? {} : { token: await readToken(product, options, invoked) }
+    const { client } = await invoked.connect()
+    const current = await LICENSE_POOLS.find(client, product, shell.signal)
+    const body = { seats: options.seats ?? current.seats, ...token }
+    if (body.seats < current.seats) {
+      const change = { license_pools: [{ product: current.product, seats: body.seats }] }
+      await confirmCapacityChange(client, { name: current.product, change, yes: options.yes }, invoked)
+    }
+    const call = { params: { product: current.product }, body, signal: shell.signal }
+    const pool = await client.call('putLicensePool', call)
+    const isSame = pool.version === current.version
+    await print(pool, `license pool ${pool.product} ${isSame ? 'unchanged' : 'changed'}`, options, invoked)
+  })
 }
 
 /** A Smart Licensing token from a file, standard input or a prompt. */

@@ -1,3 +1,4 @@
+import { isAtRisk } from '@lcm/domain/fleet/lost-promises'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import type { Next } from '@lcm/domain/next-step'
 import type { ReasonCode } from '@lcm/domain/reason'
@@ -14,6 +15,7 @@ import {
 } from '@lcm/domain/session/lablet-session'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next-step'
+import { admissionText } from '@lcm/domain/text/admission-text'
 import { momentText } from '@lcm/domain/text/format-amounts'
 import { decisionLines, type Reader, reasonsOf } from '../decision-text.ts'
 import { lastSaveLine } from '../save/save-commands.ts'
@@ -94,6 +96,7 @@ function forOperator(explained: ExplainedSession, reader: Reader, colors: Colors
 }
 
 const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
+  ...(isAtRisk(session) ? [`${admissionText(session.admission)}.`] : []),
   ...(session.last_error === null ? [] : [`Last error: ${session.last_error}`]),
   ...session.conditions
     .filter(({ type, status }) => (type === LAB_RESTORED ? !status : status))

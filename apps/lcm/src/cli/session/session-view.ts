@@ -1,7 +1,9 @@
+import { isAtRisk } from '@lcm/domain/fleet/lost-promises'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { accessLine } from '@lcm/domain/session/access-command'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
+import { admissionText } from '@lcm/domain/text/admission-text'
 import { learnerLine, learnerText } from '@lcm/domain/text/learner-text'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -93,8 +95,12 @@ export interface SessionReader {
 }
 
 /** Why it is not as it should be, in full: the last column of a table is not shortened. */
-const reasonOf = ({ status, health, waiting_reason }: LabletSession): string =>
-  health.reason?.message ?? (status === 'PENDING' ? (waiting_reason?.message ?? '') : '')
+const reasonOf = (session: LabletSession): string => {
+  const { status, health, waiting_reason, admission } = session
+  if (health.reason !== null) return health.reason.message
+  if (isAtRisk(session)) return admissionText(admission)
+  return status === 'PENDING' ? (waiting_reason?.message ?? '') : ''
+}
 
 /** The end of the timeslot, or the actual end if that was earlier. */
 export const endOf = ({ status, timeslot, entered_status_at }: LabletSession): Instant =>

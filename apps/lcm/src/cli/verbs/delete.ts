@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
+import { confirmCapacityChange } from '../fleet/confirm-capacity-change.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
 import { LICENSE_POOLS } from '../license/license-pool-kind.ts'
 import { NOTIFICATIONS, TARGETS } from '../notification/notification-kinds.ts'
@@ -40,6 +41,10 @@ const DELETIONS: readonly OneStep[] = [
     usage: 'template <name>',
     plural: 'templates',
     summary: 'Delete a template that no worker uses',
+    async confirm(client, idOrName, invoked) {
+      const { name } = await findTemplate(client, idOrName, invoked.shell.signal)
+      await confirmCapacityChange(client, { name, change: { removed_templates: [name] }, yes: false }, invoked)
+    },
     async run(client, idOrName, signal) {
       const { name } = await findTemplate(client, idOrName, signal)
       await client.call('deleteTemplate', { params: { name }, signal })
@@ -90,6 +95,12 @@ const DELETIONS: readonly OneStep[] = [
     usage: 'license-pool <product>',
     plural: 'license-pools',
     summary: 'Delete a license pool that has no seat in use',
+    async confirm(client, wanted, invoked) {
+      const { product } = await LICENSE_POOLS.find(client, wanted, invoked.shell.signal)
+      const change = { license_pools: [{ product, seats: 0 }] }
+      const unless = ', unless you register licenses by hand'
+      await confirmCapacityChange(client, { name: product, change, yes: false, unless }, invoked)
+    },
     async run(client, wanted, signal) {
       const { product } = await LICENSE_POOLS.find(client, wanted, signal)
       await client.call('deleteLicensePool', { params: { product }, signal })

@@ -35,6 +35,7 @@ it('enables and disables templates', async () => {
   expect(await lcm('enable', 'template', 'metal', '-o', 'name')).toBe(0)
   expect(out()).toBe('template metal disabled: new workers can no longer use it\nmetal\n')
   expect(api.requests().filter(request => request.startsWith('POST'))).toEqual([
+    'POST /capacity/preview',
     'POST /worker-templates/metal/disable',
     'POST /worker-templates/metal/enable',
   ])

@@ -196,6 +196,22 @@ it('explains a session that is not placed', async () => {
   ])
 })
 
+it('says that a session has lost its promised capacity, and so do its description and the list', async () => {
+  const { shell, api, out } = capturedShell()
+  const at_risk = reason('capacity_lost', { since: at(0), cause: textReason('no template is enabled') })
+  const admission = { ...aSession().admission, kind: 'admitted', at_risk } as const
+  api.sessions.put(aSession({ admission, waiting_reason: null }))
+  for (const command of [
+    ['why', 'session', 'ls-1'],
+    ['describe', 'session', 'ls-1'],
+    ['get', 'sessions'],
+  ]) {
+    const before = out().length
+    expect(await run(command, shell)).toBe(0)
+    expect(out().slice(before)).toContain('At risk: the capacity that it was promised is gone: no template is enabled')
+  }
+})
+
 it('shows the next step of a session, its conditions and what to do', async () => {
   const { shell, api, outLines } = capturedShell()
   const { sessions } = api

@@ -17,7 +17,7 @@ it('starts a drain and lists the remaining sessions', async () => {
   const { lcm, api, out } = fleet()
   expect(await lcm('metal-1', '--within', '2h', '--reason', 'old')).toBe(0)
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-  expect(api.bodies()).toEqual([{ then: 'STOPPED', reason: 'old', timeout_seconds: 7200 }])
+  expect(api.bodies().at(-1)).toEqual({ then: 'STOPPED', reason: 'old', timeout_seconds: 7200 })
   expect(out()).toBe(
     `metal-1 (${ID}) gets no new sessions and will be STOPPED: waiting for 2 sessions ls-1, ls-2 to end, at most 2h\n`,
   )
@@ -50,7 +50,7 @@ it('exits with 1 when another user cancels the drain', async () => {
 it('asks for the name before termination, unless --yes is given', async () => {
   const typed = fleet({ typed: 'no' })
   expect(await typed.lcm('metal-1', '--then', 'terminate')).toBe(1)
-  expect(typed.api.bodies()).toEqual([])
+  expect(typed.api.requests().at(-1)).toBe('POST /capacity/preview')
   const scripted = fleet()
   expect(await scripted.lcm('metal-1', '--then', 'terminate')).toBe(2)
   const done = scripted.lcm('metal-1', '--then', 'terminate', '--yes', '--wait')

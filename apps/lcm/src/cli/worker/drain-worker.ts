@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { findWorker } from '../find-resource.ts'
+import { confirmCapacityChange, listCapacityLoss } from '../fleet/confirm-capacity-change.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { printOne } from '../resource-view.ts'
 import { confirmByName } from '../terminal/confirm-by-name.ts'
@@ -37,7 +38,10 @@ export function defineDrain(group: Command, shell: Shell): void {
     )
     .option('--cancel', 'Cancel the drain')
     .option('--reason <text>', 'Reason, recorded in the audit log')
-    .option('-y, --yes', 'Skip the confirmation of --then terminate')
+    .option(
+      '-y, --yes',
+      'Skip the confirmation of --then terminate, and when booked sessions would lose their capacity',
+    )
     .action(async (idOrName: string, options: DrainOptions, command: Command) => {
       const invoked = invocation(command, shell)
       return options.cancel ? cancel(idOrName, options, invoked) : drain(idOrName, options, invoked)
@@ -66,8 +70,13 @@ async function drain(idOrName: string, options: DrainOptions, invoked: Invocatio
   const { client } = await invoked.connect()
   const { id, name } = await findWorker(client, idOrName, signal)
   const end = ENDS[options.then]
-  if (end === 'TERMINATED' && !options.yes)
+  if (end === 'STOPPED')
+    await confirmCapacityChange(client, { name, change: { closed_workers: [id] }, yes: options.yes }, invoked)
+  else if (!options.yes) {
+    const loss = await listCapacityLoss(client, { terminated_workers: [id] }, invoked)
+    if (loss !== null) invoked.output.warn(`${loss}.`)
     await confirmByName({ id, name, action: 'terminating', loss: 'its disk', expected: 'its name' }, invoked)
+  }
   const seconds = options.within === undefined ? {} : { timeout_seconds: Math.round(options.within / 1000) }
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const body = { then: end, reason: options.reason, ...seconds }

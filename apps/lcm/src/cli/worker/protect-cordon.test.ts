@@ -16,7 +16,7 @@ it.each([
   api.put(aRunningWorker({ [String(name)]: !value }))
   expect(await run([verb, 'worker', 'metal-1'], shell)).toBe(0)
   expect(api.requests().at(-1)).toBe(`PATCH /workers/${ID}`)
-  expect(api.bodies()).toEqual([change])
+  expect(api.bodies().at(-1)).toEqual(change)
   expect(await run([verb, 'worker', 'metal-1'], shell)).toBe(0)
   expect(outLines()).toEqual([`metal-1 (${ID}) is ${state}`, `metal-1 (${ID}) is already ${state}`])
 })

@@ -3,9 +3,15 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findWorker } from '../find-resource.ts'
+import { addCapacityYes, confirmCapacityChange } from '../fleet/confirm-capacity-change.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printOne, WORKER_VIEW } from '../resource-view.ts'
+
+interface Options {
+  readonly output?: Format
+  readonly yes?: boolean
+}
 
 interface Mark {
   readonly name: string
@@ -56,26 +62,25 @@ export const defineCordon = (group: Command, shell: Shell): void => addMark(grou
 export const defineUncordon = (group: Command, shell: Shell): void => addMark(group, UNCORDON, shell)
 
 function addMark(group: Command, mark: Mark, shell: Shell): void {
-  group
-    .command('worker <id>')
-    .alias('workers')
-    .description(mark.summary)
-    .addOption(formatOption())
-    .action(async (idOrName: string, { output }: { output?: Format }, command: Command) =>
-      put(mark, idOrName, output, invocation(command, shell)),
-    )
+  const command = group.command('worker <id>').alias('workers').description(mark.summary).addOption(formatOption())
+  if (mark === CORDON) addCapacityYes(command)
+  command.action(async (idOrName: string, options: Options, invoked: Command) =>
+    put(mark, idOrName, options, invocation(invoked, shell)),
+  )
   group.addHelpText('afterAll', `\nExamples:\n  ${mark.example}`)
 }
 
 async function put(
   mark: Mark,
   idOrName: string,
-  format: Format | undefined,
-  { shell, output, connect }: Invocation,
+  { output: format, yes = false }: Options,
+  invoked: Invocation,
 ): Promise<void> {
+  const { shell, output, connect } = invoked
   const { client } = await connect()
   const found = await findWorker(client, idOrName, shell.signal)
   const { id, name } = found
+  if (mark === CORDON) await confirmCapacityChange(client, { name, change: { closed_workers: [id] }, yes }, invoked)
   const worker = await client.call('patchWorker', { params: { id }, body: mark.change, signal: shell.signal })
   if (format !== undefined) return printOne(WORKER_VIEW, worker, { output, format, nowMs: shell.clock.now() })
   if (!output.quiet) output.out(`${name} (${id}) is ${mark.isSo(found) ? 'already ' : ''}${mark.state}`)

@@ -16,7 +16,7 @@ it('changes the desired status with a reason', async () => {
   expect(await lcm('stop', 'worker', 'metal-1', '--reason', 'over the weekend')).toBe(0)
   expect(out()).toBe(`metal-1 (${ID}) will be STOPPED; it is RUNNING now\n`)
   expect(api.requests().at(-1)).toBe(`POST /workers/${ID}/stop`)
-  expect(api.bodies()).toEqual([{ reason: 'over the weekend' }])
+  expect(api.bodies().at(-1)).toEqual({ reason: 'over the weekend' })
 })
 
 it('reports that the desired status is already set', async () => {

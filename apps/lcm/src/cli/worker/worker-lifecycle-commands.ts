@@ -2,6 +2,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findWorker } from '../find-resource.ts'
+import { addCapacityYes, confirmCapacityChange, listCapacityLoss } from '../fleet/confirm-capacity-change.ts'
 import { warnAboutBudget } from '../fleet/warn-about-budget.ts'
 import type { Invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
@@ -48,7 +49,7 @@ Examples:
 }
 
 export function defineStop(group: Command, shell: Shell): void {
-  addWorkerVerb(group, STOP, shell).option('--force', FORCE)
+  addCapacityYes(addWorkerVerb(group, STOP, shell)).option('--force', FORCE)
   addLabVerb(group, 'stop', shell)
   group.addHelpText(
     'afterAll',
@@ -98,9 +99,16 @@ async function act(verb: Verb, idOrName: string, options: ActOptions, invoked: I
   const { signal } = invoked.shell
   const { client } = await invoked.connect()
   const found = await findWorker(client, idOrName, signal)
-  if (verb.name === 'terminate' && !options.yes) await confirmByName(terminationOf(found), invoked)
+  const { id, name } = found
+  if (verb.name === 'stop')
+    await confirmCapacityChange(client, { name, change: { closed_workers: [id] }, yes: options.yes }, invoked)
+  if (verb.name === 'terminate' && !options.yes) {
+    const loss = await listCapacityLoss(client, { terminated_workers: [id] }, invoked)
+    if (loss !== null) invoked.output.warn(`${loss}.`)
+    await confirmByName(terminationOf(found), invoked)
+  }
   const body = { reason: options.reason, ...(options.force ? { force: true } : {}) }
-  const worker = await client.call(verb.route, { params: { id: found.id }, body, signal })
+  const worker = await client.call(verb.route, { params: { id }, body, signal })
   if (verb.name === 'start') await warnAboutBudget(client, invoked)
   return settle({ client, item: worker, settling: WORKER_SETTLING, message: messageOf(worker) }, options, invoked)
 }

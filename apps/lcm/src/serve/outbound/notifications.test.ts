@@ -89,6 +89,16 @@ const HAPPENINGS: Readonly<Record<NotificationKind, (plane: Plane) => Promise<un
       status: 'STOPPING',
       state_history: [readyAt(at), { from: 'RUNNING', to: 'STOPPING', at, because: reason('worker_deleted') }],
     })),
+  session_at_risk: plane =>
+    session(plane, at => ({
+      status: 'PENDING',
+      updated_at: at,
+      admission: {
+        ...aSession().admission,
+        kind: 'admitted',
+        at_risk: reason('capacity_lost', { since: at, cause: reason('capacity_booked_no_template') }),
+      },
+    })),
   session_ends_soon: plane => session(plane, () => ({}), 15 * MINUTE_MS),
   capacity_short: plane =>
     session(plane, () => ({
@@ -134,6 +144,7 @@ const TITLES: Readonly<Record<NotificationKind, RegExp>> = {
   session_down: /^Lab two-routers of Ann is down$/,
   session_moved: /^Lab two-routers of Ann moves to another worker$/,
   session_lost: /^Lab two-routers of Ann ended early$/,
+  session_at_risk: /^Lab two-routers of Ann may not start at \d\d:\d\d UTC$/,
   session_ends_soon: /^Lab two-routers of Ann ends at \d\d:\d\d UTC$/,
   capacity_short: /^Lab two-routers of Ann waits for capacity$/,
   worker_failed: /^Worker metal-1 is not available$/,

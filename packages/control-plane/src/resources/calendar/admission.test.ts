@@ -248,10 +248,45 @@ describe('when capacity is lost', () => {
     await course.set({ max_workers_per_region: 1 })
     await course.tend()
     expect((await atRisk()).toSorted()).toEqual(items.map(({ id }: LabletSession) => id).toSorted())
+    const [lost] = await atRisk()
+    const because = {
+      code: 'capacity_lost',
+      params: { cause: { code: 'capacity_booked_license', params: { node_limit: 20 } } },
+    }
+    expect((await course.session(lost ?? '')).admission.at_risk).toMatchObject(because)
+    const { since } = (await course.session(lost ?? '')).admission.at_risk?.params ?? {}
+    await course.set({ scale_up_enabled: false })
+    await course.tend()
+    const off = { code: 'capacity_lost', params: { since, cause: { code: 'capacity_booked_no_scale_up' } } }
+    expect((await course.session(lost ?? '')).admission.at_risk).toMatchObject(off)
+    await course.set({ scale_up_enabled: true })
     expect((await book({ start: at(1) })).json.reason.params.cause.code).toBe('promises_come_first')
     await course.set({ max_workers_per_region: 2 })
     await course.tend()
     expect(await atRisk()).toEqual([])
+    const audit = (await course.send('GET', `audit?resource=session:${lost}`)).json.items
+    expect(audit.map(({ action }: { action: string }) => action)).toEqual(['promise', 'at-risk', 'create'])
+  })
+
+  it('the fleet has a warning until it is back, and the owner reads no cause', async () => {
+    const { id } = (await book({ start: at(1) })).json
+    const warnings = async () => (await course.send('GET', 'fleet/warnings', { as: 'operator' })).json.items
+    await course.set({ max_workers_per_region: 0 })
+    await course.tend()
+    expect(await warnings()).toContainEqual(
+      expect.objectContaining({
+        id: 'promises:lost',
+        kind: 'session_at_risk',
+        is_critical: true,
+        reason: expect.objectContaining({ code: 'promises_lost' }),
+        fix: expect.objectContaining({ params: expect.objectContaining({ limit: 0 }) }),
+      }),
+    )
+    const mine = (await course.send('GET', `lablet-sessions/${id}`, { as: 'user' })).json
+    expect(mine.admission.at_risk).toMatchObject({ code: 'capacity_lost', params: { cause: null } })
+    await course.set({ max_workers_per_region: 10 })
+    await course.tend()
+    expect(await warnings()).toEqual([])
   })
 })
 
@@ -273,5 +308,14 @@ describe('sessions of a release without a calendar', () => {
     const kinds = []
     for (const id of booked) kinds.push((await course.session(id)).admission.kind)
     expect(kinds).toEqual([...Array(10).fill('admitted'), 'best_effort', 'best_effort'])
+    const late = booked[10] ?? ''
+    const missing = { code: 'capacity_not_promised', params: { cause: { code: 'capacity_booked_license' } } }
+    expect((await course.session(late)).admission.at_risk).toMatchObject(missing)
+    const { items } = (await course.send('GET', 'fleet/warnings')).json
+    expect(items).toContainEqual(expect.objectContaining({ id: 'promises:missing' }))
+    await course.set({ max_workers_per_region: 2 })
+    await course.tend()
+    expect((await course.session(late)).admission).toMatchObject({ kind: 'admitted', at_risk: null })
+    expect((await course.send('GET', 'fleet/warnings')).json.items).toEqual([])
   })
 })

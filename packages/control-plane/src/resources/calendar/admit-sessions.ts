@@ -1,5 +1,12 @@
 import { ProblemError } from '@lcm/contract/problems'
-import { type Admission, admit, extensibleUntil, nearestStarts, type Seats } from '@lcm/domain/calendar/admission'
+import {
+  type Admission,
+  admit,
+  extensibleUntil,
+  lostPromises,
+  nearestStarts,
+  type Seats,
+} from '@lcm/domain/calendar/admission'
 import type { CapacityProfile } from '@lcm/domain/calendar/capacity-profile'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
@@ -14,7 +21,7 @@ import { promisedSpan } from './calendar-uses.ts'
 import { afterOthers, type CapacityCalendar, inSlices } from './capacity-calendar.ts'
 import { accept, finish, finishedHead } from './finish-batch.ts'
 import { followedProfile, placeableSession, rereadProfile } from './follow-calendar.ts'
-import { reviewOf, sessionsToReview } from './review-earlier-sessions.ts'
+import { reviewOf, sessionsToReview, sessionsWithoutPromise } from './review-earlier-sessions.ts'
 
 type Extension = Omit<Extract<CalendarBatch, { kind: 'extend' }>, 'kind' | 'end' | 'span'>
 
@@ -33,7 +40,7 @@ export interface Booking {
 }
 
 /** A decision about the calendar as of its head. Null when another replica changed it meanwhile: then it is made again. */
-async function decided<T>(
+export async function decided<T>(
   api: Api,
   decide: (head: CalendarHead, profile: CapacityProfile) => Promise<T | null>,
 ): Promise<T> {
@@ -69,16 +76,39 @@ async function reviewEarlier(api: Api, head: CalendarHead, profile: CapacityProf
   return true
 }
 
-/** Promises that no capacity is left for, and once how many sessions of an earlier release were reviewed. */
+/**
+ * Promises that no capacity is left for, with the reasons by session id, and once how many sessions of an earlier release were
+ * reviewed.
+ */
 export async function settledProfile(
   api: Api,
-): Promise<{ unplaced: ReadonlySet<string>; reviewed: CapacityCalendar['reviewed'] }> {
+): Promise<{ lost: ReadonlyMap<string, Reason>; reviewed: CapacityCalendar['reviewed'] }> {
   return decided(api, async (_, profile) => {
+    const lost = await inSlices(api.clock, lostPromises(profile))
     const { reviewed } = api.calendar
     api.calendar.reviewed = null
-    return { unplaced: new Set(profile.unplaced.keys()), reviewed }
+    return { lost, reviewed }
   })
 }
+
+/**
+ * Promises capacity to sessions of an earlier release as soon as there is some. Returns the reasons of those that still have none,
+ * by session id.
+ */
+export async function promiseLater(api: Api): Promise<ReadonlyMap<string, Reason>> {
+  if ((await sessionsWithoutPromise(api)).length === 0) return new Map()
+  return decided(api, async (head, profile) => {
+    const batch = await reviewOf(api, head, profile, await sessionsWithoutPromise(api))
+    const sessions = batch.sessions.filter(({ machine }) => machine !== null)
+    if (sessions.length > 0) {
+      api.calendar.known = null
+      if ((await acceptAndFinish(api, head, { ...batch, sessions })) === null) return null
+    }
+    return new Map(batch.sessions.flatMap(({ id, at_risk }) => (at_risk === null ? [] : [[id, causeOf(at_risk)]])))
+  })
+}
+
+const causeOf = ({ params: { cause } }: Reason): Reason => cause as Reason
 
 /** Accepts a batch and writes its sessions. Null when another replica was first. */
 async function acceptAndFinish(api: Api, head: CalendarHead, batch: CalendarBatch): Promise<true | null> {

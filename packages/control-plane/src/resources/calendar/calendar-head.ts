@@ -43,7 +43,16 @@ const Extended = z.object({
 /** Promises to sessions that were booked before there was a calendar. Without a machine, it is best effort. */
 const Reviewed = z.object({
   kind: z.literal('review'),
-  sessions: z.array(z.object({ id: z.string(), span: Span, machine: z.string().nullable() })).max(BATCH_CHANGES_MAX),
+  sessions: z
+    .array(
+      z.object({
+        id: z.string(),
+        span: Span,
+        machine: z.string().nullable(),
+        at_risk: SessionAdmission.shape.at_risk.default(null),
+      }),
+    )
+    .max(BATCH_CHANGES_MAX),
 })
 
 export const CalendarBatch = z.discriminatedUnion('kind', [Booked, Extended, Reviewed])

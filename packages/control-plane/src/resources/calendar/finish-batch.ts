@@ -1,8 +1,9 @@
 import { BEST_EFFORT, type SessionAdmission } from '@lcm/domain/calendar/session-admission'
-import { toInstant } from '@lcm/domain/instant'
+import { type Instant, toInstant } from '@lcm/domain/instant'
 import { isOver, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../../api-context.ts'
-import { asSystem, nullOnConflict } from '../../system-actor.ts'
+import { asSystem, nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { changeSession } from '../session/change-session.ts'
 import { CALENDAR_ID, type CalendarBatch, type CalendarHead } from './calendar-head.ts'
@@ -45,7 +46,7 @@ export async function finish(api: Api, head: CalendarHead): Promise<void> {
       await extend(api, batch, number)
       break
     case 'review':
-      for (const { id, span, machine } of batch.sessions) await review(api, id, admissionOf({ span, machine, number }))
+      for (const { id, ...promise } of batch.sessions) await review(api, id, { ...promise, number })
   }
   await api.calendars.replace({
     ...head,
@@ -55,11 +56,6 @@ export async function finish(api: Api, head: CalendarHead): Promise<void> {
   })
 }
 
-const admissionOf = (promise: Pick<SessionAdmission, 'span' | 'machine' | 'number'>): SessionAdmission =>
-  promise.machine === null
-    ? { ...BEST_EFFORT, number: promise.number }
-    : { ...promise, kind: 'admitted', at_risk: null }
-
 /** The sessions of a batch. Each is the same for every process that finishes it. */
 export const sessionsOfBatch = ({ session, groups }: Batch<'book'>, number: number): LabletSession[] =>
   groups.flatMap(({ timeslot, span, ids, machines }) =>
@@ -67,7 +63,7 @@ export const sessionsOfBatch = ({ session, groups }: Batch<'book'>, number: numb
       ...session,
       id,
       timeslot,
-      admission: admissionOf({ span, machine: machines[seat] ?? '', number }),
+      admission: { kind: 'admitted', at_risk: null, number, span, machine: machines[seat] ?? '' },
     })),
   )
 
@@ -113,9 +109,25 @@ async function extend(api: Api, { id, end, span, actor, key }: Batch<'extend'>, 
   await nullOnConflict(changeSession(api, id, writer, change))
 }
 
-const review = (api: Api, id: string, admission: SessionAdmission) =>
+type Reviewed = Pick<SessionAdmission, 'span' | 'machine' | 'at_risk'> & { readonly number: number }
+
+/** Not promised before, or in vain: a later review may find capacity. */
+const review = (api: Api, id: string, { number, at_risk, ...promise }: Reviewed) =>
   nullOnConflict(
-    changeSession(api, id, asSystem(id), session =>
-      session.admission.number === 0 ? { session: { ...session, admission } } : null,
-    ),
+    changeSession(api, id, asSystem(id), (session, now) => {
+      const { admission } = session
+      if (admission.kind !== 'best_effort' || (admission.number ?? number) >= number) return null
+      const reviewed: SessionAdmission =
+        promise.machine === null
+          ? { ...BEST_EFFORT, number, at_risk }
+          : { ...promise, kind: 'admitted', at_risk: null, number }
+      return { session: { ...session, admission: reviewed }, entries: [admissionEntry(admission, reviewed, now)] }
+    }),
   )
+
+/** What LCM changes of a promise by itself. */
+export function admissionEntry(before: SessionAdmission, after: SessionAdmission, now: Instant): NewEntry {
+  const fields = ({ kind, at_risk }: SessionAdmission) => ({ admission: kind, at_risk: at_risk?.message ?? null })
+  const action = after.at_risk === null ? 'promise' : 'at-risk'
+  return auditEntry(SYSTEM_ACTOR, action, now, { before: fields(before), after: fields(after) })
+}

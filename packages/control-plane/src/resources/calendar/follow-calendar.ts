@@ -1,5 +1,5 @@
 import { RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
-import { capacityOf } from '@lcm/domain/calendar/capacity'
+import { type CapacityFacts, capacityOf } from '@lcm/domain/calendar/capacity'
 import {
   type Capacity,
   type CapacityProfile,
@@ -40,7 +40,7 @@ export async function followedProfile(api: Api, head: CalendarHead): Promise<Cap
   await refreshTimings(api, known)
   enterHeld(known)
   overrun(known, clock.now())
-  const capacity = await capacityNow(api, known)
+  const capacity = capacityOf(await capacityFacts(api, known))
   const signature = signatureOf(capacity)
   if (signature === known.signature) known.profile.capacity = capacity
   else changeCapacity(known.profile, capacity)
@@ -70,16 +70,16 @@ export async function rereadProfile(api: Api, head: CalendarHead): Promise<Capac
 }
 const REREAD_MS = 2_000
 
-async function capacityNow(api: Api, { workers }: Pick<Known, 'workers'>): Promise<Capacity> {
+export async function capacityFacts(api: Api, { workers }: Pick<Known, 'workers'>): Promise<CapacityFacts> {
   const pools = await listAll(api.licensePools)
-  return capacityOf({
+  return {
     workers: [...workers.values()],
     templates: await api.templates.list({ limit: TEMPLATES_MAX }),
     settings: await currentSettings(api),
     region: api.config.regions[0],
     licenses: freeSeatsOf(pools.map(pool => ({ product: pool.product, free: seatCount(pool).free }))),
     nowMs: api.clock.now(),
-  })
+  }
 }
 const TEMPLATES_MAX = 1000
 
@@ -124,7 +124,7 @@ async function load(api: Api, { number }: CalendarHead): Promise<Known> {
     number,
   }
   for await (const page of pagesOf(api.workers)) for (const worker of page) enterWorker(known, worker)
-  const capacity = await capacityNow(api, known)
+  const capacity = capacityOf(await capacityFacts(api, known))
   changeCapacity(known.profile, capacity)
   known.signature = signatureOf(capacity)
   const sessions: LabletSession[] = []

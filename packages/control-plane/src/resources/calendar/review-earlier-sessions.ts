@@ -1,6 +1,9 @@
 import { admit, type Seats } from '@lcm/domain/calendar/admission'
 import { type CapacityProfile, enter } from '@lcm/domain/calendar/capacity-profile'
+import { lossOf } from '@lcm/domain/calendar/session-admission'
+import { isAtRisk } from '@lcm/domain/fleet/lost-promises'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import type { Reason } from '@lcm/domain/reason'
 import { isOver, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
 import { listAll } from '../list-documents.ts'
@@ -13,9 +16,17 @@ type Review = Extract<CalendarBatch, { kind: 'review' }>
 
 /** Sessions that a release without a calendar booked, the first booked first. */
 export async function sessionsToReview(api: Api): Promise<LabletSession[]> {
-  const sessions = await listAll(api.sessions, { where: { calendar_number: '0' } })
-  return sessions.sort((a, b) => (a.created_at < b.created_at ? -1 : 1)).slice(0, BATCH_CHANGES_MAX)
+  return firstBooked(await listAll(api.sessions, { where: { calendar_number: '0' } }))
 }
+
+/** Sessions of an earlier release that no capacity was left for, and that still wait for it. */
+export async function sessionsWithoutPromise(api: Api): Promise<LabletSession[]> {
+  const marked = await listAll(api.sessions, { where: { at_risk: 'yes' } })
+  return firstBooked(marked.filter(each => each.admission.kind === 'best_effort' && isAtRisk(each)))
+}
+
+const firstBooked = (sessions: LabletSession[]): LabletSession[] =>
+  sessions.sort((a, b) => (a.created_at < b.created_at ? -1 : 1)).slice(0, BATCH_CHANGES_MAX)
 
 /** Promises capacity to those that it suffices for. The others become best effort. */
 export async function reviewOf(
@@ -25,18 +36,27 @@ export async function reviewOf(
   sessions: readonly LabletSession[],
 ): Promise<Review> {
   const reviewed: Review['sessions'] = []
+  const now = toInstant(api.clock.now())
   for (const session of sessions) {
     const { timeslot, id } = session
     const wanted = await seatsOf(api, session)
-    const machine = wanted === null ? null : machineFor(profile, { number: number + 1, session, wanted })
+    const found = wanted === null ? NOWHERE : machineFor(profile, { number: number + 1, session, wanted })
     const span =
       wanted === null
         ? { from: timeslot.start, until: timeslot.end }
         : { from: toInstant(wanted.span.fromMs), until: toInstant(wanted.span.untilMs) }
-    reviewed.push({ id, span, machine })
+    reviewed.push({ id, span, machine: found.machine, at_risk: lossOf(session.admission, found.cause, now) })
   }
   return { kind: 'review', sessions: reviewed }
 }
+
+interface Found {
+  readonly machine: string | null
+  /** Why there is none. */
+  readonly cause: Reason | null
+}
+/** Its definition was deleted, or it is over. */
+const NOWHERE: Found = { machine: null, cause: null }
 
 async function seatsOf(api: Api, session: LabletSession): Promise<Seats | null> {
   const definition = await api.definitions.get(session.definition.id)
@@ -51,10 +71,11 @@ async function seatsOf(api: Api, session: LabletSession): Promise<Seats | null> 
 function machineFor(
   profile: CapacityProfile,
   { number, session: { id, worker_id }, wanted }: { number: number; session: LabletSession; wanted: Seats },
-): string | null {
-  if (worker_id !== null) return worker_id
+): Found {
+  if (worker_id !== null) return { machine: worker_id, cause: null }
   const admission = admit(profile, [wanted])
-  const machine = admission.kind === 'admitted' ? (admission.machines[0]?.[0] ?? null) : null
+  if (admission.kind === 'refused') return { machine: null, cause: admission.because }
+  const machine = admission.machines[0]?.[0] ?? null
   if (machine !== null) enter(profile, { id, ...wanted, workerId: null, number, machine })
-  return machine
+  return { machine, cause: null }
 }

@@ -3,6 +3,7 @@ import { spanOf } from '@lcm/domain/calendar/span'
 import { type BudgetWindow, budgetWarning, hasBudget } from '@lcm/domain/fleet/budget'
 import { AHEAD_MS, capacityWarnings } from '@lcm/domain/fleet/capacity-ahead'
 import type { FleetWarning } from '@lcm/domain/fleet/fleet-warning'
+import { promiseWarnings } from '@lcm/domain/fleet/lost-promises'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
@@ -23,7 +24,16 @@ export async function fleetWarnings(api: Api): Promise<AnswerOf<'getFleetWarning
   const workers = await listAllWorkers(api)
   const moment = { settings, scaling: await fleetScaling(api), now: at, workers }
   const windows = hasBudget(settings) ? await budgetWindows(api, moment, nowMs) : []
-  const items = [...windows.flatMap(windowWarnings), ...(await warningsAhead(api, settings, workers, nowMs))]
+  const items = [
+    ...promiseWarnings({
+      sessions: await listAll(api.sessions, { where: { at_risk: 'yes' } }),
+      workers,
+      templates: await listAll(api.templates),
+      settings,
+    }),
+    ...windows.flatMap(windowWarnings),
+    ...(await warningsAhead(api, settings, workers, nowMs)),
+  ]
   return { at, budgets: windows.map(budgetView), items }
 }
 

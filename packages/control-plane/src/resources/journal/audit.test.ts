@@ -502,7 +502,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
 }
 
 /** It only reads. */
-const UNAUDITED: readonly RouteName[] = ['previewAdmission', 'previewPlacement']
+const UNAUDITED: readonly RouteName[] = ['previewAdmission', 'previewCapacity', 'previewPlacement']
 
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
 const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])

@@ -71,7 +71,9 @@ export function knownSubjects(api: Api): KnownSubjects {
     async readWarnings() {
       if (api.clock.monotonic() - warningsAtMs < WARNINGS_MS) return
       warningsAtMs = api.clock.monotonic()
-      const { at, items } = await fleetWarnings(api)
+      const { at, items: all } = await fleetWarnings(api)
+      // Sessions at risk have notices of their own, which their owners get too.
+      const items = all.filter(({ kind }) => kind !== 'session_at_risk')
       for (const warning of items) note(observedWarning(warning.id, warning, at))
       const ids = new Set(items.map(({ id }) => id))
       for (const { subject } of [...subjects.values()])

@@ -51,8 +51,48 @@ const ROWS: readonly MessageRow[] = [
     '3 sessions booked earlier lost their capacity and come first; add capacity or book another time',
   ],
   [
-    reason('capacity_lost'),
-    'the capacity that was promised is gone: a worker, a license or a limit changed since; add capacity or book another time',
+    reason('capacity_lost', { since: START, cause: BOOKED }),
+    `the capacity that it was promised is gone: ${BOOKED_TEXT}`,
+  ],
+  [reason('capacity_lost', { since: START, cause: null }), 'the capacity that it was promised is gone'],
+  [
+    reason('capacity_not_promised', { since: START, cause: BOOKED }),
+    `it was booked before LCM promised capacity, and none is left for it: ${BOOKED_TEXT}`,
+  ],
+  [
+    reason('capacity_not_promised', { since: START, cause: null }),
+    'it was booked before LCM promised capacity, and none is left for it',
+  ],
+  [
+    reason('promises_lost', { sessions: 1, owners: ['Ann'], start: START }),
+    '1 booked session has lost its promised capacity (Ann); it starts Tue 2026-11-24 14:00 UTC',
+  ],
+  [
+    reason('promises_lost', { sessions: 5, owners: ['Ann', 'Bob', 'Eve', 'Mia'], start: START }),
+    '5 booked sessions have lost their promised capacity (Ann, Bob, Eve and 1 more); the first starts Tue 2026-11-24 14:00 UTC',
+  ],
+  [
+    reason('promises_missing', { sessions: 1, owners: ['Ann'], start: START }),
+    '1 booked session from before the upgrade has no promised capacity (Ann); it starts Tue 2026-11-24 14:00 UTC',
+  ],
+  [
+    reason('promises_missing', { sessions: 2, owners: ['Ann'], start: START }),
+    '2 booked sessions from before the upgrade have no promised capacity (Ann); the first starts Tue 2026-11-24 14:00 UTC',
+  ],
+  [
+    reason('fix_promises', { limit: null, is_scale_up_off: false, needs_licenses: false, workers: [], templates: [] }),
+    'ask the owners to book another time',
+  ],
+  [
+    reason('fix_promises', {
+      limit: 2,
+      is_scale_up_off: true,
+      needs_licenses: true,
+      workers: ['metal-1', 'metal-2'],
+      templates: ['metal'],
+    }),
+    'set scale_up_enabled to true, raise max_workers_per_region (it is 2), add licenses, open metal-1, metal-2 for sessions ' +
+      'again, enable the template metal, or ask the owners to book another time',
   ],
 ]
 

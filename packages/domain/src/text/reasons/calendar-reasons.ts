@@ -1,5 +1,21 @@
-import { countText, momentText } from '../format-amounts.ts'
+import { countText, momentText, namesText, weekdayText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
+
+interface LostPromises {
+  readonly sessions: number
+  readonly owners: readonly string[]
+  /** When the first of them starts. */
+  readonly start: string
+}
+
+const OWNERS_MAX = 3
+
+const lostText = ({ sessions, owners, start }: LostPromises, what: string): string =>
+  `${countText(sessions, 'booked session')} ${what} (${namesText(owners, OWNERS_MAX)}); ` +
+  `${sessions === 1 ? 'it' : 'the first'} starts ${weekdayText(start)}`
+
+const orText = (choices: readonly string[]): string =>
+  choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')}, or ${choices.at(-1)}`
 
 /** What the calendar promises, and why it can't. The reader is the person who books. */
 export const CALENDAR_REASONS = {
@@ -22,6 +38,30 @@ export const CALENDAR_REASONS = {
   promises_come_first: ({ sessions }: { sessions: number }) =>
     `${countText(sessions, 'session')} booked earlier lost ${sessions === 1 ? 'its' : 'their'} capacity and ` +
     `${sessions === 1 ? 'comes' : 'come'} first; add capacity or book another time`,
-  capacity_lost: () =>
-    'the capacity that was promised is gone: a worker, a license or a limit changed since; add capacity or book another time',
+  /** `since` tells one loss from a later one. The cause is null for people who don't run LCM. */
+  capacity_lost: ({ cause }: { since: string; cause: NestedReason | null }) =>
+    `the capacity that it was promised is gone${cause === null ? '' : `: ${cause.message}`}`,
+  /** Of sessions that a release without a calendar booked. */
+  capacity_not_promised: ({ cause }: { since: string; cause: NestedReason | null }) =>
+    `it was booked before LCM promised capacity, and none is left for it${cause === null ? '' : `: ${cause.message}`}`,
+  promises_lost: (p: LostPromises) =>
+    lostText(p, `${p.sessions === 1 ? 'has' : 'have'} lost ${p.sessions === 1 ? 'its' : 'their'} promised capacity`),
+  promises_missing: (p: LostPromises) =>
+    lostText(p, `from before the upgrade ${p.sessions === 1 ? 'has' : 'have'} no promised capacity`),
+  /** `limit` is null unless more workers would help. */
+  fix_promises: (p: {
+    limit: number | null
+    is_scale_up_off: boolean
+    needs_licenses: boolean
+    workers: readonly string[]
+    templates: readonly string[]
+  }) =>
+    orText([
+      ...(p.is_scale_up_off ? ['set scale_up_enabled to true'] : []),
+      ...(p.limit === null ? [] : [`raise max_workers_per_region (it is ${p.limit})`]),
+      ...(p.needs_licenses ? ['add licenses'] : []),
+      ...(p.workers.length === 0 ? [] : [`open ${namesText(p.workers, OWNERS_MAX)} for sessions again`]),
+      ...(p.templates.length === 0 ? [] : [`enable the template ${namesText(p.templates, OWNERS_MAX)}`]),
+      'ask the owners to book another time',
+    ]),
 }

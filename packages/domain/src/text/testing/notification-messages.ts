@@ -12,6 +12,21 @@ Ann: OSPF basics, until 11:00 UTC
 Bob: OSPF basics, until 11:00 UTC
 Eve: OSPF basics, until 11:00 UTC
 https://lcm.example.com/#/sessions`,
+  'about session_at_risk': `Your lab OSPF basics may not start at 09:00 UTC
+Reason: the capacity that it was promised is gone
+LCM keeps looking for capacity. To be sure, book another time, or ask the people who run LCM.
+https://lcm.example.com/#/sessions/ls-1
+
+Lab OSPF basics of Ann may not start at 09:00 UTC
+Reason: the capacity that it was promised is gone: no template is enabled
+https://lcm.example.com/#/sessions/ls-1
+
+3 OSPF basics labs may not start in time
+Reason: the capacity that it was promised is gone: no template is enabled
+Ann: OSPF basics, at 09:00 UTC
+Bob: OSPF basics, at 09:00 UTC
+Eve: OSPF basics, at 09:00 UTC
+https://lcm.example.com/#/sessions`,
   'about session_degraded': `Your lab OSPF basics has a problem
 Reason: CML on metal-1 is not available
 It may still work, and it stays reserved for you until 11:00 UTC. You get a message when the problem is over.
@@ -181,7 +196,13 @@ https://lcm.example.com/#/sessions/ls-0
 
 Your lab OSPF basics no longer waits for capacity
 LCM has found a worker for it.
-https://lcm.example.com/#/sessions/ls-0`,
+https://lcm.example.com/#/sessions/ls-0
+
+Your lab OSPF basics has capacity again
+https://lcm.example.com/#/sessions/ls-0
+
+20 OSPF basics labs have capacity again
+https://lcm.example.com/#/sessions`,
   'says when a lab is ready again on another server': `Your lab OSPF basics is ready again, until 11:00 UTC
 It runs on another server now, so its addresses have changed.
 Open the session to connect to its devices.

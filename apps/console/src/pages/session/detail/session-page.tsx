@@ -1,4 +1,5 @@
 import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
+import { isAtRisk } from '@lcm/domain/fleet/lost-promises'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next-step'
 import { durationText } from '@lcm/domain/text/format-amounts'
@@ -8,6 +9,7 @@ import type { ComponentChildren } from 'preact'
 import { Age } from '../../../parts/age.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { RawJson } from '../../../parts/raw-json.tsx'
+import { Sentence } from '../../../parts/sentence.tsx'
 import { NotFound, PageState } from '../../../parts/shell/page-states.tsx'
 import { ConditionsCard } from '../../../parts/status/conditions-card.tsx'
 import { HealthCallout } from '../../../parts/status/health-callout.tsx'
@@ -69,11 +71,12 @@ function OperatorsSession({ session }: { session: LabletSession }) {
           <HealthCallout health={health} fix={fix?.code === 'fix_session' ? null : fix}>
             <NextStep why={why} />
           </HealthCallout>
-          {isWaiting(session) && health.status === 'OK' && (
+          {isWaiting(session) && health.status === 'OK' && !isAtRisk(session) && (
             <p class="callout tone-orange">
               <strong>Waiting</strong> {activityText(session)}
             </p>
           )}
+          <RiskCallout session={session} />
           <LastError session={session} />
         </>
       }
@@ -201,6 +204,13 @@ function LearnerCallout({ session }: { session: LabletSession }) {
     </p>
   )
 }
+
+const RiskCallout = ({ session }: { session: LabletSession }) =>
+  isAtRisk(session) ? (
+    <p class="callout tone-orange">
+      <strong>At risk</strong> <Sentence text={session.admission.at_risk?.message ?? ''} />
+    </p>
+  ) : null
 
 const LastError = ({ session: { last_error } }: { session: LabletSession }) =>
   last_error === null ? null : (

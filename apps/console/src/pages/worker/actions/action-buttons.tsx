@@ -2,8 +2,10 @@ import { isProblem } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { VNode } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
+import { capacityLossDialog } from '../../../parts/dialog/capacity-loss.tsx'
 import { Menu } from '../../../parts/dialog/menu.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
+import { failureText } from '../../../state/failure-text.ts'
 import { isAllowed } from '../../../state/permission.ts'
 import { ApproveDialog, RepinDialog } from './certificate-dialogs.tsx'
 import { DrainDialog } from './drain-dialog.tsx'
@@ -110,7 +112,7 @@ function MoreButton({ worker, available }: { worker: Worker; available: readonly
 
 /** Starts an action: sends the request, or opens the dialog that it needs. */
 export function useWorkerAction(): (worker: Worker, action: WorkerAction) => void {
-  const { requests, dialog } = useConsole()
+  const { client, requests, dialog, notices } = useConsole()
   const show = (needed: VNode) => {
     dialog.value = needed
   }
@@ -118,6 +120,20 @@ export function useWorkerAction(): (worker: Worker, action: WorkerAction) => voi
     if (!isProblem(refusal, 'worker_has_sessions')) return false
     show(<ForceDialog id={id} action="stop" />)
     return true
+  }
+  /** Lists the booked sessions that rely on the worker first. */
+  const close = async (worker: Worker, action: 'stop' | 'cordon') => {
+    const { id, name } = worker
+    const { label, verb } = ACTION_TEXTS[action]
+    const onConfirm = () => void requestWorkerAction(requests, worker, action, { onRefused: offerForce(id) })
+    try {
+      const asked = { title: `${label} ${name}?`, verb: `${label} anyway`, change: { closed_workers: [id] }, onConfirm }
+      const question = await capacityLossDialog(client, asked)
+      if (question === null) onConfirm()
+      else show(question)
+    } catch (error) {
+      notices.show('refused', `Could not ${verb} ${name}`, failureText(error))
+    }
   }
   return (worker, action) => {
     const { id } = worker
@@ -134,6 +150,9 @@ export function useWorkerAction(): (worker: Worker, action: WorkerAction) => voi
         return show(<EditDialog id={id} />)
       case 'remove':
         return show(<RemoveDialog id={id} />)
+      case 'stop':
+      case 'cordon':
+        return void close(worker, action)
       default:
         requestWorkerAction(requests, worker, action, { onRefused: offerForce(id) })
     }

@@ -2,6 +2,7 @@ import type { WorkerView } from '@lcm/contract/worker'
 import { countText } from '@lcm/domain/text/format-amounts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
+import { CapacityLoss } from '../../../parts/dialog/capacity-loss.tsx'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
 import { LiveWorker } from './live-worker.tsx'
@@ -32,6 +33,9 @@ function DrainForm({ worker }: { worker: WorkerView }) {
           : `${countText(sessions, 'session')} may end first.`}
       </p>
       <AfterDrainField chosen={next} isProtected={worker.protected} />
+      <CapacityLoss
+        change={next.value === 'STOPPED' ? { closed_workers: [worker.id] } : { terminated_workers: [worker.id] }}
+      />
     </ConfirmDialog>
   )
 }

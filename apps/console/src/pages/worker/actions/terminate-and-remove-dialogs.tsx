@@ -1,5 +1,6 @@
 import { isProblem } from '@lcm/client/client'
 import { useConsole } from '../../../parts/console-context.ts'
+import { CapacityLoss } from '../../../parts/dialog/capacity-loss.tsx'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { WorkerBadge } from '../../../parts/status/status-badge.tsx'
 import { ForceDialog } from './force-dialog.tsx'
@@ -26,6 +27,7 @@ export function TerminateDialog({ id }: { id: string }) {
             Its machine, disk and all labs are deleted. <strong>This can't be undone.</strong> To keep the disk, stop
             the worker instead.
           </p>
+          <CapacityLoss change={{ terminated_workers: [id] }} />
           <p class="muted">
             <WorkerBadge worker={worker} /> in {worker.aws_region}
           </p>

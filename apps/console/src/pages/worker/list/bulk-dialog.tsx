@@ -3,6 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
+import { CapacityLoss } from '../../../parts/dialog/capacity-loss.tsx'
 import { TextField } from '../../../parts/dialog/fields.tsx'
 import { Modal } from '../../../parts/dialog/modal.tsx'
 import { useOwnDialog } from '../../../parts/dialog/use-own-dialog.ts'
@@ -77,6 +78,7 @@ export function BulkDialog({ workers, action, onDone }: BulkProps) {
           onCancel={close}
         >
           {action === 'drain' && <AfterDrainField chosen={next} isProtected={false} />}
+          <BulkLoss plan={plan} action={action} isTerminated={action === 'terminate' || next.value === 'TERMINATED'} />
         </BulkForm>
       ) : (
         <BulkResults plan={plan} outcomes={outcomes.value} onClose={close} />
@@ -131,6 +133,13 @@ function BulkForm({ plan, action, isIrreversible, onRun, onCancel, children }: B
       </footer>
     </form>
   )
+}
+
+/** Booked sessions that rely on the workers. */
+function BulkLoss({ plan, action, isTerminated }: { plan: BulkPlan; action: BulkAction; isTerminated: boolean }) {
+  const ids = plan.targets.map(({ id }) => id)
+  if (action === 'start' || ids.length === 0) return null
+  return <CapacityLoss change={isTerminated ? { terminated_workers: ids } : { closed_workers: ids }} />
 }
 
 const Skipped = ({ plan: { skipped } }: { plan: BulkPlan }) =>
