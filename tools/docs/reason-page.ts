@@ -77,6 +77,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   not_idle: { idle_seconds: 600, timeout_seconds: 3600 },
   idle_timeout: { idle_seconds: 3720, timeout_seconds: 3600 },
   budget_exceeded: { limit: 50, spent_usd: 40, committed_usd: 8, needed_usd: 4 },
+  budget_booked: { period: 'day', date: '2026-06-02', limit: 50, spent_usd: 0, committed_usd: 46.5, needed_usd: 4.25 },
   budget_short: { limit: 50, spent_usd: 40, committed_usd: 2 },
   budget_used_up: { limit: 50, spent_usd: 45, committed_usd: 5 },
   budget_short_ahead: { limit: 50, needed_usd: 64 },

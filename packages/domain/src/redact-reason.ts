@@ -11,8 +11,8 @@ const FOR_OPERATORS = 'only operators can see the reason'
  */
 const SHOWN: ReadonlySet<string> = new Set(
   (
-    'action authorization before by category deadline dependency fields held instance_type instance_types last_at ' +
-    'license license_status max min missing needed next_try_at operation part reason region registration ' +
+    'action authorization before by category date deadline dependency fields held instance_type instance_types last_at ' +
+    'license license_status max min missing needed next_try_at operation part period reason region registration ' +
     'requested resource restarted_at save saved_at scope service since spared stage start state status step telemetry ' +
     'template version waiting_for worker worker_id workers'
   ).split(' '),

@@ -34,6 +34,7 @@ const facts = (more: Partial<CapacityFacts> = {}): CapacityFacts => ({
   region: 'us-east-1',
   licenses: new Map(),
   nowMs: NOW,
+  spending: null,
   ...more,
 })
 const profileOf = (more: Partial<CapacityFacts> = {}) => emptyProfile(capacityOf(facts(more)))

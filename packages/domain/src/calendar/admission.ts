@@ -5,6 +5,7 @@ import type { Demand } from '../session/demand.ts'
 import { licenseLimit } from '../session/free-capacity.ts'
 import { type CapacityProfile, enter, isMovable, isPossible, leave } from './capacity-profile.ts'
 import { canTake, isFreeOver, type PromisedMachine, seatsOn, type Use } from './promised-machine.ts'
+import { budgetBooked, type MoreUse, overspending } from './promised-spending.ts'
 import { overlaps, type Span } from './span.ts'
 
 /** Seats of the same needs at the same time. */
@@ -32,6 +33,11 @@ export function admit(profile: CapacityProfile, groups: readonly Seats[]): Admis
     const found = firstFit(profile, group)
     if (found.length < group.count)
       return end({ kind: 'refused', index, free: found.length, because: shortageOf(profile, group) })
+    const over = overspending(profile, usesOf(found, group))
+    if (over !== null) {
+      const free = affordable(profile, found, group)
+      return end({ kind: 'refused', index, free, because: budgetBooked(over) })
+    }
     machines.push(found)
     // Later groups may overlap this one.
     if (groups.length > 1)
@@ -42,6 +48,23 @@ export function admit(profile: CapacityProfile, groups: readonly Seats[]): Admis
       }
   }
   return end({ kind: 'admitted', machines })
+}
+
+function usesOf(machines: readonly string[], { demand, span }: Pick<Seats, 'demand' | 'span'>): MoreUse[] {
+  const counts = new Map<string, number>()
+  for (const machine of machines) counts.set(machine, (counts.get(machine) ?? 0) + 1)
+  return [...counts].map(([machine, count]) => ({ machine, demand, span, count }))
+}
+
+/** How many of the seats the budgets allow. */
+function affordable(profile: CapacityProfile, found: readonly string[], seats: Seats): number {
+  let [low, high] = [0, found.length]
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (overspending(profile, usesOf(found.slice(0, middle), seats)) === null) low = middle
+    else high = middle
+  }
+  return low
 }
 
 /** The machines of as many seats as fit. */
@@ -121,31 +144,42 @@ export interface TimeSearch {
 }
 
 /**
- * The nearest starts, on quarter hours within a week, at which all seats would be admitted: one before and one after. Yields after
- * each candidate.
+ * The nearest starts, on quarter hours within a week, at which all seats would be admitted: one before and one after. Where the
+ * budget of a month is used up, the week after it is searched too. Yields after each candidate.
  */
-export function* nearestStarts(
+export function* nearestStarts(profile: CapacityProfile, seats: Seats, search: TimeSearch): Generator<void, Instant[]> {
+  if (!isPossible(profile, seats.demand)) return []
+  const first = search.startMs / STEP_MS
+  const before = yield* firstStart(profile, seats, search, { first: Math.ceil(first) - 1, direction: -1 })
+  const after = yield* firstStart(profile, seats, search, { first: Math.floor(first) + 1, direction: 1 })
+  const later =
+    after.atMs === null && after.overMonthMs !== null
+      ? yield* firstStart(profile, seats, search, { first: Math.ceil(after.overMonthMs / STEP_MS), direction: 1 })
+      : after
+  return [before.atMs, later.atMs].flatMap(atMs => (atMs === null ? [] : [toInstant(atMs)]))
+}
+
+/** The first start that works, and when the last month ends whose budget was in the way. */
+function* firstStart(
   profile: CapacityProfile,
   seats: Seats,
   { nowMs, startMs, isAllowed }: TimeSearch,
-): Generator<void, Instant[]> {
-  const found: Instant[] = []
-  if (!isPossible(profile, seats.demand)) return found
-  for (const direction of [-1, 1]) {
-    const first = direction === 1 ? Math.floor(startMs / STEP_MS) + 1 : Math.ceil(startMs / STEP_MS) - 1
-    for (let n = 0; n * STEP_MS < SEARCH_MS; n += 1) {
-      const atMs = (first + direction * n) * STEP_MS
-      if (atMs < nowMs) break
-      const byMs = atMs - startMs
-      const span = { fromMs: seats.span.fromMs + byMs, untilMs: seats.span.untilMs + byMs }
-      const fitting = firstFit(profile, { ...seats, span }).length
-      yield
-      if (fitting < seats.count || !isAllowed(atMs)) continue
-      found.push(toInstant(atMs))
-      break
-    }
+  { first, direction }: { readonly first: number; readonly direction: 1 | -1 },
+): Generator<void, { readonly atMs: number | null; readonly overMonthMs: number | null }> {
+  let overMonthMs: number | null = null
+  for (let n = 0; n * STEP_MS < SEARCH_MS; n += 1) {
+    const atMs = (first + direction * n) * STEP_MS
+    if (atMs < nowMs) break
+    const byMs = atMs - startMs
+    const span = { fromMs: seats.span.fromMs + byMs, untilMs: seats.span.untilMs + byMs }
+    const fitting = firstFit(profile, { ...seats, span })
+    yield
+    if (fitting.length < seats.count || !isAllowed(atMs)) continue
+    const over = overspending(profile, usesOf(fitting, { ...seats, span }))
+    if (over === null) return { atMs, overMonthMs }
+    if (over.window.period === 'month') overMonthMs = over.window.untilMs
   }
-  return found
+  return { atMs: null, overMonthMs }
 }
 
 /**
@@ -165,9 +199,18 @@ export function extensibleUntil(profile: CapacityProfile, id: string, untilMs: n
   return use.span.untilMs + low * MINUTE_MS
 }
 
+const longer = ({ offer }: PromisedMachine, { demand }: Use, span: Span): MoreUse => ({
+  machine: offer.key,
+  demand,
+  span,
+  count: 1,
+})
+
 function canExtend(profile: CapacityProfile, use: Use, untilMs: number): boolean {
-  if (awaitedThen(profile, { span: { fromMs: use.span.untilMs, untilMs } }) > 0) return false
+  const span = { fromMs: use.span.untilMs, untilMs }
+  if (awaitedThen(profile, { span }) > 0) return false
   const place = profile.places.get(use.id)
+  if (place !== undefined && overspending(profile, [longer(place, use, span)]) !== null) return false
   if (use.workerId === null) return canPromise(profile, use, { ...use.span, untilMs })
   return place === undefined || canHold(profile, place, { ...use, span: { fromMs: use.span.untilMs, untilMs } })
 }

@@ -43,6 +43,7 @@ const capacity = (workers: number) =>
     region: 'us-east-1',
     licenses: NO_POOLS,
     nowMs: NOW,
+    spending: null,
   })
 
 interface Booking {

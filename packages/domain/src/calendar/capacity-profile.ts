@@ -1,3 +1,4 @@
+import type { SpendingFacts } from '../fleet/budget.ts'
 import type { Holders } from '../session/decide-scale-up.ts'
 import type { Demand } from '../session/demand.ts'
 import {
@@ -22,6 +23,8 @@ export interface Capacity {
   readonly region: string
   readonly workersMax: number
   readonly isScaleUpOn: boolean
+  /** What budgets leave; null where they don't count. */
+  readonly spending: SpendingFacts | null
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { SpendingFacts } from '../fleet/budget.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { type FreeSeats, freeSeatsFor } from '../license/license-pool.ts'
 import { holdersOf, type Offer } from '../session/decide-scale-up.ts'
@@ -15,6 +16,7 @@ export interface CapacityFacts {
   readonly region: string
   readonly licenses: FreeSeats
   readonly nowMs: number
+  readonly spending: SpendingFacts | null
 }
 
 /** What may remove capacity from promises. */
@@ -53,17 +55,21 @@ export function capacityOf(facts: CapacityFacts): Capacity {
   const holders = holdersOf(facts)
   const workers = holders.hosts
     .filter(({ closed }) => closed === null)
-    .map((capacity): MachineOffer => ({ key: capacity.worker.id, choices: [choiceOf(capacity)] }))
+    .map((capacity): MachineOffer => ({ key: capacity.worker.id, isWorker: true, choices: [choiceOf(capacity)] }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))
   const toBuy = holders.offers.length === 0 ? 0 : vacancies(facts)
   const choices = purchases(holders.offers, facts.licenses)
-  const bought = Array.from({ length: toBuy }, (_, n): MachineOffer => ({ key: `new-${n + 1}`, choices: choices(n) }))
+  const bought = Array.from(
+    { length: toBuy },
+    (_, n): MachineOffer => ({ key: `new-${n + 1}`, isWorker: false, choices: choices(n) }),
+  )
   return {
     machines: [...workers, ...bought],
     holders,
     region,
     workersMax: settings.max_workers_per_region,
     isScaleUpOn: settings.scale_up_enabled,
+    spending: facts.spending,
   }
 }
 

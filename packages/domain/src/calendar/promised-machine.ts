@@ -29,6 +29,8 @@ export interface Use {
 /** A machine that promises rely on: a worker, or one that may still be bought. */
 export interface MachineOffer {
   readonly key: string
+  /** Whether it exists. */
+  readonly isWorker: boolean
   /** A worker is what it is. A machine to buy may be of any template, the cheapest first. */
   readonly choices: readonly MachineChoice[]
 }
@@ -47,6 +49,8 @@ export interface PromisedMachine {
   readonly demands: Map<Demand, number>
   /** The most that is in use at any time; null if it must be computed again. */
   peak: Amounts | null
+  /** When it is in use, the earliest first; null if it must be computed again. */
+  used: readonly Span[] | null
 }
 
 export const choiceOf = (capacity: FreeCapacity): MachineChoice => ({ capacity, limits: capacity.free })
@@ -57,15 +61,17 @@ export const promisedMachine = (offer: MachineOffer): PromisedMachine => ({
   uses: new Map(),
   demands: new Map(),
   peak: NOTHING,
+  used: null,
 })
 
 /** The same machine, which can be changed without changing this one. */
-export const copiedMachine = ({ offer, calendar, uses, demands, peak }: PromisedMachine): PromisedMachine => ({
+export const copiedMachine = ({ offer, calendar, uses, demands, peak, used }: PromisedMachine): PromisedMachine => ({
   offer,
   calendar: copied(calendar),
   uses: new Map(uses),
   demands: new Map(demands),
   peak,
+  used,
 })
 const NOTHING: Amounts = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0, ports: 0 }
 
@@ -81,6 +87,7 @@ export function putUse(machine: PromisedMachine, use: Use): void {
   put(machine.calendar, use.span, amountsOf(use.demand))
   machine.uses.set(use.id, use)
   count(machine, use, 1)
+  machine.used = null
   if (machine.peak !== null) machine.peak = larger(machine.peak, peakOver(machine.calendar, use.span))
 }
 
@@ -88,6 +95,7 @@ export function removeUse(machine: PromisedMachine, use: Use): void {
   remove(machine.calendar, use.span, amountsOf(use.demand))
   machine.uses.delete(use.id)
   count(machine, use, -1)
+  machine.used = null
   machine.peak = machine.uses.size === 0 ? NOTHING : null
 }
 
@@ -125,6 +133,31 @@ function holdsAll(machine: PromisedMachine, choice: MachineChoice): boolean {
   if (RESOURCES.some(name => peak[name] > choice.limits[name] + ROUNDING)) return false
   for (const demand of machine.demands.keys()) if (!isAccepted(choice, demand)) return false
   return true
+}
+
+/** What the machine is, or the cheapest that it can be with all that is promised on it; null if it can't hold that. */
+export const choiceNow = (machine: PromisedMachine): MachineChoice | null =>
+  machine.offer.isWorker
+    ? (machine.offer.choices[0] ?? null)
+    : (machine.offer.choices.find(choice => holdsAll(machine, choice)) ?? null)
+
+/** When the machine is in use. Capacity that is held for good says nothing about that. */
+export const usedSpans = (machine: PromisedMachine): readonly Span[] => {
+  machine.used ??= mergedSpans([...machine.uses.values()].map(({ span }) => span).filter(hasEnd))
+  return machine.used
+}
+
+const hasEnd = ({ fromMs, untilMs }: Span): boolean => Number.isFinite(fromMs) && Number.isFinite(untilMs)
+
+function mergedSpans(spans: readonly Span[]): Span[] {
+  const merged: Span[] = []
+  for (const span of spans.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    const last = merged.at(-1)
+    if (last !== undefined && span.fromMs <= last.untilMs)
+      merged[merged.length - 1] = { ...last, untilMs: Math.max(last.untilMs, span.untilMs) }
+    else merged.push(span)
+  }
+  return merged
 }
 
 /** Whether the machine holds everything that is promised on it. */

@@ -29,6 +29,20 @@ export interface BudgetWindow extends Span {
   readonly leftUsd: number
 }
 
+/** What the spending of promises is judged by. */
+export interface SpendingFacts {
+  readonly limits: BudgetLimits
+  /** What the fleet has cost until `untilMs`. */
+  readonly spent: readonly Spent[]
+  readonly untilMs: number
+  /** Disks of the workers, and machines that a person keeps running. */
+  readonly committed: readonly Commitment[]
+  /** The disk of a new machine of the template. */
+  readonly diskUsdPerHour: (template: string) => number
+  /** How long before its first use a machine of the template is started. */
+  readonly wakeMs: (template: string) => number
+}
+
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** Sums of decimals differ by less. */
@@ -61,17 +75,20 @@ export function budgetRefusal(windows: readonly BudgetWindow[], added: readonly 
   for (const window of windows) {
     const needed = added.reduce((sum, each) => sum + usdWithin(each, window), 0)
     if (needed <= 0 || needed <= window.leftUsd + ROUNDING_USD) continue
-    return reason('budget_exceeded', {
-      period: window.period,
-      date: dateOf(window),
-      limit: window.limitUsd,
-      spent_usd: cents(window.spentUsd),
-      committed_usd: cents(window.committedUsd),
-      needed_usd: cents(needed),
-    })
+    return reason('budget_exceeded', usedUp(window, needed))
   }
   return null
 }
+
+/** The params of a reason for something that would exceed the budget. */
+export const usedUp = (window: BudgetWindow, neededUsd: number) => ({
+  period: window.period,
+  date: dateOf(window),
+  limit: window.limitUsd,
+  spent_usd: cents(window.spentUsd),
+  committed_usd: cents(window.committedUsd),
+  needed_usd: cents(neededUsd),
+})
 
 /** A budget of which most is used; null while enough is left. */
 export function budgetWarning(window: BudgetWindow): Reason | null {

@@ -22,6 +22,7 @@ export const CalendarSession = LabletSession.pick({
   status: true,
   entered_status_at: true,
   worker_id: true,
+  admission: true,
   state_history: true,
 }).meta({ id: 'CalendarSession', description: 'A session, as far as it takes part in the plan.' })
 export type CalendarSession = z.infer<typeof CalendarSession>

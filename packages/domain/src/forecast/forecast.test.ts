@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { BEST_EFFORT } from '../calendar/session-admission.ts'
 import { heldFrom } from '../calendar/worker-ledger.ts'
 import { SETTING_DEFAULTS, type SettingValues } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
@@ -63,6 +64,7 @@ const session = (n: number, { kind, from, hours }: Booking, more: Partial<Calend
   status: 'PENDING',
   entered_status_at: NOW,
   worker_id: null,
+  admission: { kind: 'admitted', at_risk: null, number: n, span: null, machine: null },
   state_history: [],
   ...more,
 })
@@ -189,6 +191,13 @@ describe('shortages', () => {
     expect(shortages).toMatchObject([{ workers_needed: 3 }])
     expect(shortages[0]?.session_ids).toHaveLength(8)
     expect(toInstant(shortages[0]?.fromMs ?? 0)).toBe(at(30 - 5 / 60))
+  })
+
+  it('leave out sessions without a promise first, also those that were booked earlier', () => {
+    const [first, ...others] = sessions(5, 'large', 30, 2)
+    const booked = [...(first === undefined ? [] : [{ ...first, admission: BEST_EFFORT }]), ...others]
+    const { unplaced } = forecastOf(withSettings(booked, { max_workers_per_region: 1 }), 7)
+    expect(unplaced.map(({ session_id }) => session_id)).toEqual(['ls-0000'])
   })
 
   it('name the license that lacks seats', () => {

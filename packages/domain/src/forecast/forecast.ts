@@ -90,7 +90,9 @@ function played(play: Play, spans: Spans): { plan: Plan; machines: MachineUse[] 
     region: calendar.region,
     timings,
     previous: null,
-    bestEffort: new Set(),
+    bestEffort: new Set(
+      calendar.sessions.filter(({ admission }) => admission.kind === 'best_effort').map(({ id }) => id),
+    ),
     licenses: freeSeatsOf(calendar.licenses),
     budgets: budgetsOf(play, spans),
   })

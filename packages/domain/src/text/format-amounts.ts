@@ -40,6 +40,9 @@ export function weekdayText(at: string): string {
   return day === undefined ? momentText(at) : `${day} ${momentText(at)}`
 }
 
+/** A day with its weekday, such as `Wed 2026-01-28`. */
+export const dayText = (date: string): string => weekdayText(`${date}T00:00:00.000Z`).slice(0, 'Wed 2026-01-28'.length)
+
 export const countText = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** Such as `r1, r2 and 3 more`. */

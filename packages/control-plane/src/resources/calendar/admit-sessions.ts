@@ -8,6 +8,8 @@ import {
   type Seats,
 } from '@lcm/domain/calendar/admission'
 import type { CapacityProfile } from '@lcm/domain/calendar/capacity-profile'
+import type { Use } from '@lcm/domain/calendar/promised-machine'
+import { budgetBooked, overspending } from '@lcm/domain/calendar/promised-spending'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
@@ -241,7 +243,7 @@ export async function admitExtension(
     const byMs = toMs(end) - toMs(session.timeslot.end)
     if (use !== undefined) {
       const untilMs = extensibleUntil(profile, id, use.span.untilMs + byMs)
-      if (untilMs < use.span.untilMs + byMs) throw tooLong(profile, Math.floor((untilMs - use.span.untilMs) / 60_000))
+      if (untilMs < use.span.untilMs + byMs) throw tooLong(profile, use, untilMs, byMs)
     }
     // Its worker must have the capacity too; what it reserves for a refused extension is given back with the session.
     await extendReservation(api, session, end)
@@ -251,8 +253,13 @@ export async function admitExtension(
   })
 }
 
-function tooLong({ capacity: { workersMax, region } }: CapacityProfile, minutes: number): ProblemError {
-  const cause = reason('capacity_booked', { limit: workersMax, region })
+function tooLong(profile: CapacityProfile, { id, demand, span }: Use, untilMs: number, byMs: number): ProblemError {
+  const { workersMax, region } = profile.capacity
+  const minutes = Math.floor((untilMs - span.untilMs) / 60_000)
+  const machine = profile.places.get(id)?.offer.key ?? ''
+  const later = { fromMs: span.untilMs, untilMs: span.untilMs + byMs }
+  const over = overspending(profile, [{ machine, demand, span: later, count: 1 }])
+  const cause = over === null ? reason('capacity_booked', { limit: workersMax, region }) : budgetBooked(over)
   const because = reason('extension_short', { minutes, cause })
   return new ProblemError('no_capacity_at_that_time', because.message, undefined, { reason: because })
 }

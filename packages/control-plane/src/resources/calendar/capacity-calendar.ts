@@ -1,5 +1,6 @@
 import type { CapacityProfile } from '@lcm/domain/calendar/capacity-profile'
 import type { Timings } from '@lcm/domain/calendar/timings'
+import type { SpendingFacts } from '@lcm/domain/fleet/budget'
 import type { Demand } from '@lcm/domain/session/demand'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
@@ -34,6 +35,7 @@ export interface Known {
   /** Reservations without an open session, by the id of their use. */
   readonly held: Map<string, Demand>
   timings: Timings
+  spending: SpendingFacts | null
   timedAtMs: number
   signature: string
   /** Null while the feed is not available: then everything is read again for each decision. */

@@ -12,6 +12,7 @@ import {
 import type { MachineChoice, MachineOffer, Use } from '@lcm/domain/calendar/promised-machine'
 import { ALWAYS } from '@lcm/domain/calendar/span'
 import type { Timings } from '@lcm/domain/calendar/timings'
+import { hasBudget } from '@lcm/domain/fleet/budget'
 import { freeSeatsOf, seatCount } from '@lcm/domain/license/license-pool'
 import { type Demand, demandOf } from '@lcm/domain/session/demand'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
@@ -25,6 +26,7 @@ import { currentTimings } from '../timing/queries.ts'
 import type { CalendarHead } from './calendar-head.ts'
 import { useOf } from './calendar-uses.ts'
 import { inSlices, type Known, pauses } from './capacity-calendar.ts'
+import { spendingFacts } from './spending-facts.ts'
 
 /**
  * Everything that is promised up to the head, and the capacity there is now. Sessions that another replica admitted are read before
@@ -38,6 +40,7 @@ export async function followedProfile(api: Api, head: CalendarHead): Promise<Cap
   const isFollowed = before !== null && (await applyChanges(api, before)) && (await applyAdmissions(api, before, head))
   const known = isFollowed ? before : await load(api, head)
   await refreshTimings(api, known)
+  await refreshSpending(api, known)
   enterHeld(known)
   overrun(known, clock.now())
   const capacity = capacityOf(await capacityFacts(api, known))
@@ -60,6 +63,16 @@ async function refreshTimings(api: Api, known: Known): Promise<void> {
   known.timedAtMs = nowMs
 }
 
+/** What was spent changes slowly too; running machines count from the time when it was read. */
+async function refreshSpending(api: Api, known: Known): Promise<void> {
+  const settings = await currentSettings(api)
+  const { spending } = known
+  if (!hasBudget(settings)) known.spending = null
+  else if (spending === null || api.clock.now() - spending.untilMs >= TIMINGS_MS)
+    known.spending = await spendingFacts(api, settings, known)
+  else known.spending = { ...spending, limits: settings }
+}
+
 /** Other replicas may have freed capacity that the feed does not have yet: before a refusal, everything is read again. */
 export async function rereadProfile(api: Api, head: CalendarHead): Promise<CapacityProfile | null> {
   const { calendar, clock, store } = api
@@ -70,7 +83,10 @@ export async function rereadProfile(api: Api, head: CalendarHead): Promise<Capac
 }
 const REREAD_MS = 2_000
 
-export async function capacityFacts(api: Api, { workers }: Pick<Known, 'workers'>): Promise<CapacityFacts> {
+export async function capacityFacts(
+  api: Api,
+  { workers, spending }: Pick<Known, 'workers' | 'spending'>,
+): Promise<CapacityFacts> {
   const pools = await listAll(api.licensePools)
   return {
     workers: [...workers.values()],
@@ -79,6 +95,7 @@ export async function capacityFacts(api: Api, { workers }: Pick<Known, 'workers'
     region: api.config.regions[0],
     licenses: freeSeatsOf(pools.map(pool => ({ product: pool.product, free: seatCount(pool).free }))),
     nowMs: api.clock.now(),
+    spending,
   }
 }
 const TEMPLATES_MAX = 1000
@@ -111,12 +128,14 @@ async function load(api: Api, { number }: CalendarHead): Promise<Known> {
       region: '',
       workersMax: 0,
       isScaleUpOn: false,
+      spending: null,
     }),
     workers: new Map(),
     versions: new Map(),
     demands: new Map(),
     held: new Map(),
     timings: await currentTimings(api),
+    spending: null,
     timedAtMs: api.clock.monotonic(),
     signature: '',
     position,

@@ -24,7 +24,7 @@ export async function previewCapacity(
     workers: new Map(api.calendar.known?.workers),
   }))
   const before = new Set(profile.unplaced.keys())
-  const facts = await capacityFacts(api, { workers })
+  const facts = await capacityFacts(api, { workers, spending: null })
   const after = { ...body, settings: await settingsAfter(api, body), licenses: await licensesAfter(api, body) }
   changeCapacity(profile, capacityOf(changedFacts(facts, after)))
   await inSlices(api.clock, settle(profile))

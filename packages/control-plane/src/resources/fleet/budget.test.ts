@@ -16,7 +16,8 @@ beforeEach(async () => {
 const set = (json: object) => course.send('PATCH', 'settings', { json })
 const sessions = async (count: number, minutes = 118) => {
   const ids: string[] = []
-  for (let n = 0; n < count; n += 1) ids.push((await course.book({ duration_minutes: minutes }, 'admin')).id)
+  for (let n = 0; n < count; n += 1)
+    ids.push((await course.book({ duration_minutes: minutes, best_effort: true }, 'admin')).id)
   return ids
 }
 const buy = (key: string, session_ids: readonly string[], more: object = {}) =>
@@ -174,7 +175,7 @@ it('nothing that runs is stopped by a budget, and sessions are still placed on i
   const { id } = await course.serving()
   await set({ budget_usd_per_day: 0 })
   await course.clock.advance(HOUR_MS)
-  const session = await course.book()
+  const session = await course.book({ best_effort: true })
   expect((await course.assign(session.id, id)).status).toBe(200)
   expect((await resume(id, [session.id])).status).toBe(200)
   expect((await course.get(id)).desired_status).toBe('RUNNING')

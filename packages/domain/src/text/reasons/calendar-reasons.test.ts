@@ -43,6 +43,22 @@ const ROWS: readonly MessageRow[] = [
       'nodes, raise max_workers_per_region or book another time',
   ],
   [
+    reason('budget_booked', {
+      ...{ period: 'day', date: '2026-06-02', limit: 50 },
+      ...{ spent_usd: 0, committed_usd: 46.5, needed_usd: 4.25 },
+    }),
+    'the budget of Tue 2026-06-02 is used up: it is $50.00, $0.00 is spent, $46.50 is promised, and this needs $4.25 more; raise ' +
+      'budget_usd_per_day or book another day',
+  ],
+  [
+    reason('budget_booked', {
+      ...{ period: 'month', date: '2026-06', limit: 900 },
+      ...{ spent_usd: 400, committed_usd: 500, needed_usd: 4 },
+    }),
+    'the budget of 2026-06 is used up: it is $900.00, $400.00 is spent, $500.00 is promised, and this needs $4.00 more; raise ' +
+      'budget_usd_per_month or book another month',
+  ],
+  [
     reason('promises_come_first', { sessions: 1 }),
     '1 session booked earlier lost its capacity and comes first; add capacity or book another time',
   ],

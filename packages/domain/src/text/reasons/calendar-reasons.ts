@@ -1,4 +1,4 @@
-import { countText, momentText, namesText, weekdayText } from '../format-amounts.ts'
+import { countText, dayText, momentText, namesText, usdText, weekdayText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 interface LostPromises {
@@ -16,6 +16,17 @@ const lostText = ({ sessions, owners, start }: LostPromises, what: string): stri
 
 const orText = (choices: readonly string[]): string =>
   choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')}, or ${choices.at(-1)}`
+
+interface BookedBudget {
+  readonly period: 'day' | 'month'
+  /** The UTC day or month. */
+  readonly date: string
+  readonly limit: number
+  readonly spent_usd: number
+  /** What promised sessions cost, and disks. */
+  readonly committed_usd: number
+  readonly needed_usd: number
+}
 
 /** What the calendar promises, and why it can't. The reader is the person who books. */
 export const CALENDAR_REASONS = {
@@ -35,6 +46,10 @@ export const CALENDAR_REASONS = {
     `all capacity of that time is booked, and ${license === null ? 'without a license' : `with ${license}`} a worker runs only ` +
     `${countText(node_limit, 'node')}; register a license with more nodes, ` +
     'raise max_workers_per_region or book another time',
+  budget_booked: (p: BookedBudget) =>
+    `the budget of ${p.period === 'day' ? dayText(p.date) : p.date} is used up: it is ${usdText(p.limit)}, ` +
+    `${usdText(p.spent_usd)} is spent, ${usdText(p.committed_usd)} is promised, and this needs ${usdText(p.needed_usd)} more; ` +
+    `raise budget_usd_per_${p.period} or book another ${p.period}`,
   promises_come_first: ({ sessions }: { sessions: number }) =>
     `${countText(sessions, 'session')} booked earlier lost ${sessions === 1 ? 'its' : 'their'} capacity and ` +
     `${sessions === 1 ? 'comes' : 'come'} first; add capacity or book another time`,
