@@ -5,7 +5,7 @@ import type { Demand } from '../session/demand.ts'
 import { licenseLimit } from '../session/free-capacity.ts'
 import { type CapacityProfile, enter, isMovable, isPossible, leave } from './capacity-profile.ts'
 import { canTake, isFreeOver, type PromisedMachine, seatsOn, type Use } from './promised-machine.ts'
-import { budgetBooked, type MoreUse, overspending } from './promised-spending.ts'
+import { budgetBooked, type MoreUse, oneMore, overspending } from './promised-spending.ts'
 import { overlaps, type Span } from './span.ts'
 
 /** Seats of the same needs at the same time. */
@@ -199,18 +199,11 @@ export function extensibleUntil(profile: CapacityProfile, id: string, untilMs: n
   return use.span.untilMs + low * MINUTE_MS
 }
 
-const longer = ({ offer }: PromisedMachine, { demand }: Use, span: Span): MoreUse => ({
-  machine: offer.key,
-  demand,
-  span,
-  count: 1,
-})
-
 function canExtend(profile: CapacityProfile, use: Use, untilMs: number): boolean {
   const span = { fromMs: use.span.untilMs, untilMs }
   if (awaitedThen(profile, { span }) > 0) return false
   const place = profile.places.get(use.id)
-  if (place !== undefined && overspending(profile, [longer(place, use, span)]) !== null) return false
+  if (place !== undefined && overspending(profile, [oneMore(place, { ...use, span })]) !== null) return false
   if (use.workerId === null) return canPromise(profile, use, { ...use.span, untilMs })
   return place === undefined || canHold(profile, place, { ...use, span: { fromMs: use.span.untilMs, untilMs } })
 }

@@ -18,6 +18,14 @@ export interface MoreUse extends Pick<Use, 'demand' | 'span'> {
   readonly count: number
 }
 
+/** One more session on the machine. */
+export const oneMore = ({ offer }: PromisedMachine, { demand, span }: Pick<Use, 'demand' | 'span'>): MoreUse => ({
+  machine: offer.key,
+  demand,
+  span,
+  count: 1,
+})
+
 /** A budget that something more would exceed. */
 export interface Overspending {
   readonly window: BudgetWindow

@@ -90,10 +90,14 @@ export const usedUp = (window: BudgetWindow, neededUsd: number) => ({
   needed_usd: cents(neededUsd),
 })
 
+/** Whether most of the budget is spent or committed. */
+export const isNearlyUsed = ({ limitUsd, spentUsd, committedUsd }: Omit<BudgetWindow, 'leftUsd'>): boolean =>
+  spentUsd + committedUsd >= WARN_SHARE * limitUsd
+
 /** A budget of which most is used; null while enough is left. */
 export function budgetWarning(window: BudgetWindow): Reason | null {
+  if (!isNearlyUsed(window)) return null
   const { limitUsd, leftUsd, spentUsd, committedUsd, period } = window
-  if (limitUsd - leftUsd < WARN_SHARE * limitUsd) return null
   const used = { spent_usd: cents(spentUsd), committed_usd: cents(committedUsd) }
   return reason(leftUsd <= 0 ? 'budget_used_up' : 'budget_short', {
     period,

@@ -1,250 +1,119 @@
-import type { Span } from '../calendar/span.ts'
-import type { LabletDefinition } from '../definition/lablet-definition.ts'
-import { type Instant, toInstant } from '../instant.ts'
+import { type Capacity, type CapacityProfile, emptyProfile, enter, isPossible } from '../calendar/capacity-profile.ts'
+import { canTake, type PromisedMachine, type Use } from '../calendar/promised-machine.ts'
+import { oneMore, overspending, promisedWindows } from '../calendar/promised-spending.ts'
+import { overlaps } from '../calendar/span.ts'
+import { toInstant } from '../instant.ts'
 import { reason } from '../reason.ts'
-import { cheapestFitting, holdersOf, type Offer } from '../session/decide-scale-up.ts'
-import { type Demand, demandOf } from '../session/demand.ts'
-import type { FreeResources } from '../session/free-capacity.ts'
-import type { LabletSession } from '../session/lablet-session.ts'
-import { refusalOf } from '../session/placement.ts'
-import type { WorkerTemplate } from '../template/worker-template.ts'
-import type { Worker } from '../worker/worker.ts'
-import { type BudgetLimits, budgetLeft, budgetRefusal, type Commitment } from './budget.ts'
+import { BUDGET_PERIODS, type BudgetWindow, isNearlyUsed, usedUp } from './budget.ts'
 import type { FleetWarning } from './fleet-warning.ts'
-import type { SettingValues } from './settings.ts'
 
 export const AHEAD_MS = 14 * 86_400_000
 
 export interface CapacityAhead {
-  /** Open sessions that need a worker at some time until `AHEAD_MS` from now. */
-  readonly sessions: readonly LabletSession[]
-  readonly definitions: ReadonlyMap<string, LabletDefinition>
-  readonly workers: readonly Worker[]
-  readonly templates: readonly WorkerTemplate[]
-  readonly settings: Pick<SettingValues, 'max_workers_per_region' | 'scale_up_enabled'> & BudgetLimits
-  /** Where workers are bought. */
-  readonly region: string
+  /** A copy, which is changed: what is booked without a promise is entered after all promises. */
+  readonly profile: CapacityProfile
+  readonly bestEffort: readonly Use[]
+  /** What there would be if the region could have as many workers as anybody needs. */
+  readonly unlimited: Capacity
+  /** Workers that the region has. */
+  readonly present: number
   readonly nowMs: number
-  readonly spanOf: (session: LabletSession, definition: LabletDefinition) => Span
 }
 
-/** Sessions with the same demand are counted, not packed one by one: thousands are compared while requests wait. */
-interface Use extends Span {
-  readonly group: Group
-}
-
-interface Group {
-  readonly demand: Demand
-  /** Machines that can hold such a session, with nothing else on them. */
-  readonly hosts: readonly number[]
-  /** The cheapest template that can; null if none can. */
-  readonly offer: Offer | null
-  readonly leastUsdPerHour: number | null
-}
-
-interface Machines {
-  readonly hosts: readonly FreeResources[]
-  readonly uses: readonly Use[]
-}
-
-/** Warnings about limits that are too low for what is booked, long before the day. */
-export function capacityWarnings(input: CapacityAhead): FleetWarning[] {
-  const machines = machinesOf(input)
-  const shortage = shortageOf(machines, input)
-  return [...(shortage === null ? [] : [shortageWarning(shortage, input)]), ...budgetWarnings(machines.uses, input)]
-}
-
-function machinesOf(input: CapacityAhead): Machines {
-  const { sessions, definitions, nowMs, spanOf } = input
-  const { offers, hosts } = holdersOf(input)
-  const groups = new Map<string, Group>()
-  const groupOf = (session: LabletSession, definition: LabletDefinition): Group => {
-    const key = `${definition.id} ${JSON.stringify(session.needs)}`
-    const known = groups.get(key)
-    if (known !== undefined) return known
-    const demand = { ...demandOf(definition), needs: session.needs }
-    const group = {
-      demand,
-      hosts: hosts.flatMap((host, n) => (refusalOf(demand, host) === null ? [n] : [])),
-      offer: cheapestFitting(demand, offers),
-      leastUsdPerHour: leastPerHour(demand, offers),
-    }
-    groups.set(key, group)
-    return group
+/**
+ * Warnings about limits that are too low for what is booked, long before the day. Promises that have lost their capacity have a
+ * warning of their own.
+ */
+export function* capacityWarnings(input: CapacityAhead): Generator<void, FleetWarning[]> {
+  const { profile, nowMs } = input
+  const ahead = { fromMs: nowMs, untilMs: nowMs + AHEAD_MS }
+  const promised = promisedWindows(profile, ahead)
+  const all = emptyProfile(input.unlimited)
+  const waiting: Use[] = []
+  const over: { readonly window: BudgetWindow; readonly neededUsd: number }[] = []
+  for (const use of input.bestEffort.toSorted(byStart)) {
+    yield
+    if (!overlaps(use.span, ahead) || !isPossible(all, use.demand)) continue
+    const machine = firstThatTakes(profile, use)
+    const spending = machine === null ? null : overspending(profile, [oneMore(machine, use)])
+    if (machine === null) waiting.push(use)
+    else if (spending !== null) over.push(spending)
+    else enter(profile, { ...use, number: BOOKED_LAST, machine: machine.offer.key })
   }
-  const uses = sessions
-    .flatMap((session): Use[] => {
-      const definition = definitions.get(session.definition.id)
-      if (definition === undefined) return []
-      const { fromMs, untilMs } = spanOf(session, definition)
-      return [{ fromMs: Math.max(nowMs, fromMs), untilMs, group: groupOf(session, definition) }]
-    })
-    .filter(({ fromMs, untilMs }) => untilMs > fromMs && fromMs < nowMs + AHEAD_MS)
-    .toSorted((a, b) => a.fromMs - b.fromMs)
-  return { hosts: hosts.map(({ free }) => free), uses }
-}
-
-interface Shortage {
-  readonly at: Instant
-  readonly needed: number
-  /** Sessions that would wait at that time. */
-  readonly sessions: number
-  /** The most workers that are needed at any time. */
-  readonly highest: number
-}
-
-/** The first time at which more workers are needed than there may be; null if there is none. */
-function shortageOf({ hosts, uses }: Machines, { workers, region, settings }: CapacityAhead): Shortage | null {
-  const present = workers.filter(each => each.aws_region === region && each.status !== 'TERMINATED').length
-  const { max_workers_per_region: limit, scale_up_enabled } = settings
-  const vacancies = scale_up_enabled ? Math.max(0, limit - present) : 0
-  let first: Omit<Shortage, 'highest'> | null = null
-  let highest = 0
-  for (const { atMs, active } of peaksOf(uses)) {
-    const bought = newMachines(hosts, active)
-    if (bought.length <= vacancies) continue
-    highest = Math.max(highest, present + bought.length)
-    const sessions = bought.slice(vacancies).reduce((sum, each) => sum + each.sessions, 0)
-    first ??= { at: toInstant(atMs), needed: present + bought.length, sessions }
-  }
-  return first === null ? null : { ...first, highest }
-}
-
-/** The uses at each time at which no other one begins before one of them ends. */
-function* peaksOf(uses: readonly Use[]): Iterable<{ readonly atMs: number; readonly active: readonly Use[] }> {
-  let active: Use[] = []
-  for (const [n, use] of uses.entries()) {
-    active.push(use)
-    const nextMs = uses[n + 1]?.fromMs ?? Number.POSITIVE_INFINITY
-    if (nextMs === use.fromMs || active.every(({ untilMs }) => untilMs > nextMs)) continue
-    yield { atMs: use.fromMs, active }
-    active = active.filter(({ untilMs }) => untilMs > nextMs)
-  }
-}
-
-interface NewMachine {
-  readonly offer: Offer
-  free: FreeResources
-  sessions: number
-}
-
-/** First fit, as purchases are packed: into machines that exist, then into new ones of the cheapest template that fits. */
-function newMachines(hosts: readonly FreeResources[], active: readonly Use[]): NewMachine[] {
-  const counts = new Map<Group, number>()
-  for (const { group } of active) counts.set(group, (counts.get(group) ?? 0) + 1)
-  const free = [...hosts]
-  const bought: NewMachine[] = []
-  for (const [{ demand, hosts: fitting, offer }, count] of counts) {
-    let left = count
-    for (const n of fitting) {
-      const host = free[n]
-      if (host === undefined || left === 0) continue
-      const placed = Math.min(left, fittingCount(demand, host))
-      free[n] = lessened(host, demand, placed)
-      left -= placed
-    }
-    if (offer === null) continue
-    for (const machine of bought) if (machine.offer === offer) left -= fill(machine, demand, left)
-    while (left > 0) {
-      const machine = { offer, free: offer.capacity.free, sessions: 0 }
-      bought.push(machine)
-      left -= Math.max(1, fill(machine, demand, left))
-    }
-  }
-  return bought
-}
-
-function fill(machine: NewMachine, demand: Demand, count: number): number {
-  const placed = Math.min(count, fittingCount(demand, machine.free))
-  machine.free = lessened(machine.free, demand, placed)
-  machine.sessions += placed
-  return placed
-}
-
-/** How many such sessions fit. Sums of decimals differ by less than `ROUNDING`. */
-function fittingCount({ needs, ports }: Demand, free: FreeResources): number {
-  const times = (amount: number, need: number): number => (need > 0 ? (amount + ROUNDING) / need : Number.MAX_VALUE)
-  const counts = [
-    times(free.cpu_cores, needs.cpu_cores),
-    times(free.memory_gb, needs.memory_gb),
-    times(free.storage_gb, needs.storage_gb),
-    times(free.nodes, needs.node_count),
-    times(free.ports, ports),
+  const shortage = waiting.length === 0 ? null : yield* shortageWarning(waiting, all, input)
+  // Another warning tells what is spent of the present period.
+  const nearlyUsed = promised.filter(
+    window => isNearlyUsed(window) && (window.fromMs > nowMs || !isNearlyUsed({ ...window, committedUsd: 0 })),
+  )
+  return [
+    ...(shortage === null ? [] : [shortage]),
+    ...BUDGET_PERIODS.flatMap(period => budgetWarning(period, nearlyUsed, over)),
   ]
-  return Math.max(0, Math.floor(Math.min(...counts)))
 }
-const ROUNDING = 1e-6
 
-const lessened = (free: FreeResources, { needs, ports }: Demand, count: number): FreeResources => ({
-  cpu_cores: free.cpu_cores - count * needs.cpu_cores,
-  memory_gb: free.memory_gb - count * needs.memory_gb,
-  storage_gb: free.storage_gb - count * needs.storage_gb,
-  nodes: free.nodes - count * needs.node_count,
-  ports: free.ports - count * ports,
-})
+const BOOKED_LAST = Number.MAX_SAFE_INTEGER
+const byStart = (a: Use, b: Use): number => a.span.fromMs - b.span.fromMs || (a.id < b.id ? -1 : 1)
 
-function shortageWarning(
-  { at, needed, sessions, highest }: Shortage,
-  { settings, region }: CapacityAhead,
-): FleetWarning {
-  const { scale_up_enabled, max_workers_per_region: limit } = settings
+function firstThatTakes({ machines }: CapacityProfile, use: Use): PromisedMachine | null {
+  for (const machine of machines.values()) if (canTake(machine, use)) return machine
+  return null
+}
+
+/** The first time at which more workers are needed than there may be, and the most that are needed at any time. */
+function* shortageWarning(
+  waiting: readonly Use[],
+  all: CapacityProfile,
+  { profile, present }: CapacityAhead,
+): Generator<void, FleetWarning | null> {
+  for (const use of [...profile.uses.values(), ...waiting.map(use => ({ ...use, number: BOOKED_LAST }))]) {
+    enter(all, { ...use, machine: null })
+    yield
+  }
+  const bought = [...all.machines.values()].filter(({ offer, uses }) => !offer.isWorker && uses.size > 0)
+  const neededAt = (atMs: number): number =>
+    present + bought.filter(({ uses }) => [...uses.values()].some(({ span }) => isAt(span, atMs))).length
+  // More workers don't help where licenses are short.
+  const helped = waiting.filter(({ id }) => all.places.has(id))
+  const [first] = helped
+  if (first === undefined) return null
+  const atMs = first.span.fromMs
+  const { isScaleUpOn, workersMax: limit, region } = profile.capacity
+  const short = {
+    at: toInstant(atMs),
+    needed: neededAt(atMs),
+    sessions: helped.filter(({ span }) => isAt(span, atMs)).length,
+  }
+  const workers = Math.max(...helped.map(({ span }) => neededAt(span.fromMs)))
   return {
     id: `workers:${region}`,
     kind: 'capacity_ahead',
     is_critical: true,
-    reason: scale_up_enabled
-      ? reason('workers_short_ahead', { at, needed, limit, sessions })
-      : reason('workers_lacking_ahead', { at, needed, sessions }),
-    fix: scale_up_enabled ? reason('fix_max_workers', { workers: highest }) : reason('fix_scale_up_disabled'),
+    reason: isScaleUpOn ? reason('workers_short_ahead', { ...short, limit }) : reason('workers_lacking_ahead', short),
+    fix: isScaleUpOn ? reason('fix_max_workers', { workers }) : reason('fix_scale_up_disabled'),
   }
 }
 
-/**
- * The first day and month whose sessions cost more than the budget even if their machines were full all the time: no schedule
- * can be that cheap.
- */
-function budgetWarnings(uses: readonly Use[], { settings, nowMs }: CapacityAhead): FleetWarning[] {
-  const costs = uses.flatMap(({ fromMs, untilMs, group: { leastUsdPerHour } }): Commitment[] =>
-    leastUsdPerHour === null ? [] : [{ fromMs, untilMs, usdPerHour: leastUsdPerHour }],
-  )
-  const windows = budgetLeft(settings, { fromMs: nowMs, untilMs: nowMs + AHEAD_MS }, { spent: [], committed: [] })
-  return (['day', 'month'] as const).flatMap(period => {
-    const refused = windows.flatMap(window =>
-      window.period === period && window.fromMs > nowMs ? (budgetRefusal([window], costs) ?? []) : [],
-    )
-    const [first] = refused
-    if (first === undefined) return []
-    const { date, limit, needed_usd } = first.params
-    return [
-      {
-        id: `budget_ahead:${period}`,
-        kind: 'capacity_ahead',
-        is_critical: true,
-        reason: reason('budget_short_ahead', {
-          period,
-          date: String(date),
-          limit: Number(limit),
-          needed_usd: Number(needed_usd),
-        }),
-        fix: reason('fix_budget', { period }),
-      },
-    ]
-  })
-}
+const isAt = ({ fromMs, untilMs }: Use['span'], atMs: number): boolean => fromMs <= atMs && atMs < untilMs
 
-/** The price of the part of a machine that a session takes, on the template where that is cheapest; null if none fits. */
-function leastPerHour(demand: Demand, offers: readonly Offer[]): number | null {
-  const prices = offers
-    .filter(({ capacity }) => refusalOf(demand, capacity) === null)
-    .map(({ template, capacity: { free } }) => {
-      const { cpu_cores, memory_gb, storage_gb, node_count } = demand.needs
-      const share = Math.max(
-        cpu_cores / free.cpu_cores,
-        memory_gb / free.memory_gb,
-        storage_gb / free.storage_gb,
-        node_count / free.nodes,
-      )
-      return share * template.cost_per_hour_usd
-    })
-  return prices.length === 0 ? null : Math.min(...prices)
+/** The first day or month whose promises need most of its budget, or that lacks money for what is booked without a promise. */
+function budgetWarning(
+  period: BudgetWindow['period'],
+  nearlyUsed: readonly BudgetWindow[],
+  over: readonly { readonly window: BudgetWindow; readonly neededUsd: number }[],
+): FleetWarning[] {
+  const [lacking] = over.filter(({ window }) => window.period === period)
+  const [used] = nearlyUsed.filter(window => window.period === period)
+  const window = lacking?.window ?? used
+  if (window === undefined) return []
+  const { date, limit, committed_usd, spent_usd } = usedUp(window, 0)
+  const needed_usd = committed_usd + spent_usd + (lacking?.neededUsd ?? 0)
+  return [
+    {
+      id: `budget_ahead:${period}`,
+      kind: 'capacity_ahead',
+      is_critical: needed_usd > limit,
+      reason: reason('budget_short_ahead', { period, date, limit, needed_usd: Math.round(needed_usd * 100) / 100 }),
+      fix: reason('fix_budget', { period }),
+    },
+  ]
 }

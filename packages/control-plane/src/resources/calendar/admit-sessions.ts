@@ -7,9 +7,10 @@ import {
   nearestStarts,
   type Seats,
 } from '@lcm/domain/calendar/admission'
-import type { CapacityProfile } from '@lcm/domain/calendar/capacity-profile'
+import type { CapacityFacts } from '@lcm/domain/calendar/capacity'
+import { type CapacityProfile, copiedProfile } from '@lcm/domain/calendar/capacity-profile'
 import type { Use } from '@lcm/domain/calendar/promised-machine'
-import { budgetBooked, overspending } from '@lcm/domain/calendar/promised-spending'
+import { budgetBooked, oneMore, overspending } from '@lcm/domain/calendar/promised-spending'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
@@ -22,7 +23,7 @@ import type { CalendarBatch, CalendarHead } from './calendar-head.ts'
 import { promisedSpan } from './calendar-uses.ts'
 import { afterOthers, type CapacityCalendar, inSlices } from './capacity-calendar.ts'
 import { accept, finish, finishedHead } from './finish-batch.ts'
-import { followedProfile, placeableSession, rereadProfile } from './follow-calendar.ts'
+import { capacityFacts, followedProfile, placeableSession, rereadProfile } from './follow-calendar.ts'
 import { reviewOf, sessionsToReview, sessionsWithoutPromise } from './review-earlier-sessions.ts'
 
 type Extension = Omit<Extract<CalendarBatch, { kind: 'extend' }>, 'kind' | 'end' | 'span'>
@@ -111,6 +112,16 @@ export async function promiseLater(api: Api): Promise<ReadonlyMap<string, Reason
 }
 
 const causeOf = ({ params: { cause } }: Reason): Reason => cause as Reason
+
+/** A copy of all promises, what is booked without one, and what they rely on. */
+export const promisedNow = (
+  api: Api,
+): Promise<{ readonly profile: CapacityProfile; readonly bestEffort: readonly Use[]; readonly facts: CapacityFacts }> =>
+  decided(api, async (_, profile) => {
+    const { known } = api.calendar
+    const facts = await capacityFacts(api, { workers: known?.workers ?? new Map(), spending: known?.spending ?? null })
+    return { profile: copiedProfile(profile), bestEffort: [...(known?.bestEffort.values() ?? [])], facts }
+  })
 
 /** Accepts a batch and writes its sessions. Null when another replica was first. */
 async function acceptAndFinish(api: Api, head: CalendarHead, batch: CalendarBatch): Promise<true | null> {
@@ -256,9 +267,9 @@ export async function admitExtension(
 function tooLong(profile: CapacityProfile, { id, demand, span }: Use, untilMs: number, byMs: number): ProblemError {
   const { workersMax, region } = profile.capacity
   const minutes = Math.floor((untilMs - span.untilMs) / 60_000)
-  const machine = profile.places.get(id)?.offer.key ?? ''
+  const place = profile.places.get(id)
   const later = { fromMs: span.untilMs, untilMs: span.untilMs + byMs }
-  const over = overspending(profile, [{ machine, demand, span: later, count: 1 }])
+  const over = place === undefined ? null : overspending(profile, [oneMore(place, { demand, span: later })])
   const cause = over === null ? reason('capacity_booked', { limit: workersMax, region }) : budgetBooked(over)
   const because = reason('extension_short', { minutes, cause })
   return new ProblemError('no_capacity_at_that_time', because.message, undefined, { reason: because })

@@ -1,6 +1,7 @@
 import type { Use } from '@lcm/domain/calendar/promised-machine'
 import { spanOf } from '@lcm/domain/calendar/span'
 import type { Timings } from '@lcm/domain/calendar/timings'
+import type { LedgerTime } from '@lcm/domain/calendar/worker-ledger'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
@@ -21,11 +22,7 @@ export function promisedSpan(
  * The capacity that a session uses or was promised; null if it has neither. One that ends keeps its worker's capacity until its lab
  * is gone.
  */
-export function useOf(
-  session: LabletSession,
-  demand: Demand,
-  { nowMs, teardownMs }: { nowMs: number; teardownMs: number },
-): Use | null {
+export function useOf(session: LabletSession, demand: Demand, { nowMs, teardownMs }: LedgerTime): Use | null {
   const { id, status, worker_id, admission, timeslot } = session
   const isAdmitted = admission.kind === 'admitted'
   const isEnding = isOver(session)
@@ -45,4 +42,12 @@ export function useOf(
     number: isAdmitted ? admission.number : null,
     machine: admission.machine,
   }
+}
+
+/** When a session without a promise and worker would use one; null for all others. */
+export function wishOf(session: LabletSession, demand: Demand, { nowMs, teardownMs }: LedgerTime): Use | null {
+  const { id, status, worker_id, admission, timeslot } = session
+  const span = { fromMs: toMs(timeslot.start), untilMs: toMs(timeslot.end) + teardownMs }
+  const isWaiting = admission.kind === 'best_effort' && worker_id === null && !isOver(session) && !isFinal(status)
+  return isWaiting && span.untilMs > nowMs ? { id, demand, span, workerId: null, number: null, machine: null } : null
 }

@@ -1,4 +1,5 @@
 import type { CapacityProfile } from '@lcm/domain/calendar/capacity-profile'
+import type { Use } from '@lcm/domain/calendar/promised-machine'
 import type { Timings } from '@lcm/domain/calendar/timings'
 import type { SpendingFacts } from '@lcm/domain/fleet/budget'
 import type { Demand } from '@lcm/domain/session/demand'
@@ -32,6 +33,8 @@ export interface Known {
   readonly versions: Map<string, number>
   /** By definition: what a session of it demands. Null for a definition that was deleted. */
   readonly demands: Map<string, Placeable | null>
+  /** Open sessions without a promise and without a worker, by id: when they would use one. */
+  readonly bestEffort: Map<string, Use>
   /** Reservations without an open session, by the id of their use. */
   readonly held: Map<string, Demand>
   timings: Timings

@@ -24,7 +24,7 @@ import { listAll, pagesOf } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { currentTimings } from '../timing/queries.ts'
 import type { CalendarHead } from './calendar-head.ts'
-import { useOf } from './calendar-uses.ts'
+import { useOf, wishOf } from './calendar-uses.ts'
 import { inSlices, type Known, pauses } from './capacity-calendar.ts'
 import { spendingFacts } from './spending-facts.ts'
 
@@ -133,6 +133,7 @@ async function load(api: Api, { number }: CalendarHead): Promise<Known> {
     workers: new Map(),
     versions: new Map(),
     demands: new Map(),
+    bestEffort: new Map(),
     held: new Map(),
     timings: await currentTimings(api),
     spending: null,
@@ -182,13 +183,18 @@ function enterWorker({ workers }: Known, worker: Worker): void {
 }
 
 /** The demand must be known. */
-function enterSession({ profile, versions, demands, timings }: Known, session: LabletSession, nowMs: number): void {
+function enterSession(known: Known, session: LabletSession, nowMs: number): void {
+  const { profile, versions, demands, timings, bestEffort } = known
   const { id, version, definition, needs } = session
   const demand = demands.get(definition.id)?.byNeeds.get(JSON.stringify(needs))
-  const use = demand === undefined ? null : useOf(session, demand, { nowMs, teardownMs: timings.teardownMs })
+  const time = { nowMs, teardownMs: timings.teardownMs }
+  const use = demand === undefined ? null : useOf(session, demand, time)
+  const wish = demand === undefined ? null : wishOf(session, demand, time)
   versions.set(id, version)
   if (use === null) leave(profile, id)
   else enter(profile, use)
+  if (wish === null) bestEffort.delete(id)
+  else bestEffort.set(id, wish)
 }
 
 async function demandFor(api: Api, known: Known, { definition, needs }: LabletSession): Promise<Demand | null> {
@@ -259,7 +265,8 @@ async function apply(api: Api, known: Known, { kind, id, version, deleted }: Pos
   }
 }
 
-function forget({ profile, versions }: Known, id: string): void {
+function forget({ profile, versions, bestEffort }: Known, id: string): void {
+  bestEffort.delete(id)
   leave(profile, id)
   versions.delete(id)
 }

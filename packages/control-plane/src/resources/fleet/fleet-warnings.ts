@@ -1,17 +1,16 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { spanOf } from '@lcm/domain/calendar/span'
+import { capacityOf } from '@lcm/domain/calendar/capacity'
 import { type BudgetWindow, budgetWarning, hasBudget } from '@lcm/domain/fleet/budget'
-import { AHEAD_MS, capacityWarnings } from '@lcm/domain/fleet/capacity-ahead'
+import { capacityWarnings } from '@lcm/domain/fleet/capacity-ahead'
 import type { FleetWarning } from '@lcm/domain/fleet/fleet-warning'
 import { promiseWarnings } from '@lcm/domain/fleet/lost-promises'
-import type { SettingValues } from '@lcm/domain/fleet/settings'
-import { toInstant, toMs } from '@lcm/domain/instant'
+import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
-import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api-context.ts'
+import { promisedNow } from '../calendar/admit-sessions.ts'
+import { inSlices } from '../calendar/capacity-calendar.ts'
 import { listAll } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
-import { currentTimings } from '../timing/queries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { budgetWindows } from './budget-windows.ts'
 import { fleetScaling } from './change-fleet-scaling.ts'
@@ -32,7 +31,7 @@ export async function fleetWarnings(api: Api): Promise<AnswerOf<'getFleetWarning
       settings,
     }),
     ...windows.flatMap(windowWarnings),
-    ...(await warningsAhead(api, settings, workers, nowMs)),
+    ...(await warningsAhead(api)),
   ]
   return { at, budgets: windows.map(budgetView), items }
 }
@@ -57,26 +56,15 @@ function windowWarnings(window: BudgetWindow): FleetWarning[] {
   ]
 }
 
-async function warningsAhead(
-  api: Api,
-  settings: SettingValues,
-  workers: readonly Worker[],
-  nowMs: number,
-): Promise<FleetWarning[]> {
-  const untilMs = nowMs + AHEAD_MS
-  const open = await listAll(api.sessions, { where: { is_over: 'no' } })
-  const sessions = open.filter(({ timeslot }) => toMs(timeslot.start) < untilMs)
-  const ids = [...new Set(sessions.map(({ definition }) => definition.id))]
-  const found = await Promise.all(ids.map(id => api.definitions.get(id)))
-  const timings = await currentTimings(api)
-  return capacityWarnings({
-    sessions,
-    definitions: new Map(found.flatMap(each => (each === null ? [] : [[each.id, each]]))),
-    workers,
-    templates: await listAll(api.templates),
-    settings,
-    region: api.config.regions[0],
-    nowMs,
-    spanOf: (session, definition) => spanOf(session, definition, timings, settings),
-  })
+/** The same computation that admits bookings judges what is booked already. */
+async function warningsAhead(api: Api): Promise<FleetWarning[]> {
+  const { profile, bestEffort, facts } = await promisedNow(api)
+  const present = facts.workers.filter(
+    ({ aws_region, status }) => aws_region === facts.region && status !== 'TERMINATED',
+  ).length
+  const settings = { scale_up_enabled: true, max_workers_per_region: present + MORE_WORKERS_MAX }
+  const unlimited = capacityOf({ ...facts, settings, spending: null })
+  return inSlices(api.clock, capacityWarnings({ profile, bestEffort, unlimited, present, nowMs: facts.nowMs }))
 }
+/** More than anybody needs. */
+const MORE_WORKERS_MAX = 1000

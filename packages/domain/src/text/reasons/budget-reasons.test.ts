@@ -36,7 +36,7 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('budget_short_ahead', { period: 'day', date: '2026-01-28', limit: 100, needed_usd: 140 }),
-    'the sessions booked for the day 2026-01-28 cost at least $140.00, and its budget is $100.00',
+    'the sessions booked for the day 2026-01-28 need $140.00 with all disks, and its budget is $100.00',
   ],
   [
     reason('fix_max_workers', { workers: 12 }),

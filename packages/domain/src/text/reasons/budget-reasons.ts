@@ -46,7 +46,7 @@ const AHEAD_REASONS = {
   workers_lacking_ahead: (p: ShortAhead) =>
     `${shortAheadText(p)}, and scale-up is turned off (scale_up_enabled is false): ${waitingText(p)}`,
   budget_short_ahead: (p: { period: Period; date: string; limit: number; needed_usd: number }) =>
-    `the sessions booked for the ${p.period} ${p.date} cost at least ${usdText(p.needed_usd)}, and its budget is ${usdText(p.limit)}`,
+    `the sessions booked for the ${p.period} ${p.date} need ${usdText(p.needed_usd)} with all disks, and its budget is ${usdText(p.limit)}`,
   fix_max_workers: ({ workers }: { workers: number }) =>
     `raise it with \`lcm set setting max_workers_per_region ${workers}\`, or book other times`,
 }
