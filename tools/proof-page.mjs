@@ -95,6 +95,18 @@ const PARTS = [
     ({ saves }) =>
       table(['runs', 'crashes', 'failures', 'made'], [[saves.runs, saves.crashes, saves.failures, madeOf(saves)]]),
   ],
+  [
+    ['calm-days'],
+    'Days of classes, labs, walk-ins, cancellations and extensions on a simulated cloud without faults, with fleets that are sometimes ' +
+      'too small. Admitted sessions without capacity had no running lab at some moment of their timeslot:',
+    ({ 'calm-days': calm }) => {
+      const columns = ['days', 'seats', 'admitted', 'refused', 'without_capacity', 'flaps', 'failures']
+      return table(
+        [...columns.map(name => name.replace('_', ' ')), 'made'],
+        [[...columns.map(name => calm[name]), madeOf(calm)]],
+      )
+    },
+  ],
 ]
 
 /** Proofs that did not run are named on the page. */

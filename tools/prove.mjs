@@ -18,6 +18,7 @@ const PROOFS = {
   chaos: [5, n => bench('chaos', '--rounds', n)],
   crashes: [7, n => manyCrashes('--crashes', n)],
   saves: [1_000, n => manyCrashes('--saves', n)],
+  'calm-days': [200, n => manyCrashes('--calm-days', n)],
   storms: [1_000, n => manyRuns(n)],
   'six-hours': [20, n => manyRuns(n, '--hours', '6', '--workers', '10')],
   days: [200, n => manyRuns(n, '--hours', '24', '--workers', '50')],

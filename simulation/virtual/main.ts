@@ -20,8 +20,10 @@
  *   --mutants [NAME]                             hunts all mutants, or one
  *   --crashes N                                  a crash before and after every port call of every path, for N seeds
  *   --saves N                                    crashes of the API while it saves labs, in N runs
+ *   --calm-days N                                days of classes on a cloud without faults, a few per seed
  */
 import { MUTANTS } from './mutants/mutants.ts'
+import { calmDays } from './runs/calm-days-command.ts'
 import { type Command, parseCommand, USAGE, UsageError } from './runs/command-options.ts'
 import { crashes, saveCrashes } from './runs/crashes-command.ts'
 import { huntAll } from './runs/mutants-command.ts'
@@ -41,6 +43,8 @@ function execute(command: Command): Promise<{ readonly runs: number; readonly fa
       return crashes(command)
     case 'saves':
       return saveCrashes(command)
+    case 'calm-days':
+      return calmDays(command)
   }
 }
 

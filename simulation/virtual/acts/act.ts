@@ -31,8 +31,12 @@ export const FLEET_ACTS = {
 
 /** Acts of learners on the API and on CML servers. */
 export const LEARNER_ACTS = {
-  book: 20,
+  book: 14,
+  'book ahead': 4,
+  'book a class': 3,
+  'book best effort': 2,
   cancel: 4,
+  'cancel a class': 1,
   extend: 3,
   'requeue a session': 1,
   'retry a session': 1,

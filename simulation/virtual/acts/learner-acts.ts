@@ -7,6 +7,9 @@ const MINUTE_MS = 60_000
 
 const open = ({ world }: Pick<ActContext, 'world'>) => openSessions(world)
 
+const aheadOf = ({ time }: ActContext['world'], minutes: number): string =>
+  new Date(time.clock.now() + minutes * MINUTE_MS).toISOString()
+
 /** Changes the lab of an open session on its CML server. */
 function onLab({ world }: ActContext, { target }: Act, change: (machine: string, lab: string) => void): void {
   const { machine, lab } = pick(world.sessions.existingLabs(), target)
@@ -21,6 +24,28 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
     const start = new Date(world.time.clock.now() + Math.floor(amount * 90) * MINUTE_MS).toISOString()
     const body = { duration_minutes, ...(isNow ? {} : { start }) }
     return learner.book(pick(LAB_NAMES, target), body, pick(LEARNER_NAMES, (target * 7) % 1))
+  },
+  'book ahead'({ world, learner }, { target, amount }) {
+    const start = aheadOf(world, 60 + Math.floor(amount * 120))
+    const body = { duration_minutes: 15 + Math.floor(target * 45), start }
+    return learner.book(pick(LAB_NAMES, target), body, pick(LEARNER_NAMES, (target * 7) % 1))
+  },
+  async 'book a class'({ world }, { target, amount }) {
+    const start = aheadOf(world, Math.floor(amount * 90))
+    const seats = 2 + Math.floor(((amount * 10) % 1) * 12)
+    const definition = pick(LAB_NAMES, (target * 5) % 1)
+    const body = { definition, seats, start, duration_minutes: 15 + Math.floor(target * 30), best_effort: target > 0.8 }
+    await world.learner(pick(LEARNER_NAMES, target)).call('createSessions', { body })
+  },
+  'book best effort'({ world, learner }, { target, amount }) {
+    const start = aheadOf(world, Math.floor(amount * 60))
+    const body = { duration_minutes: 10 + Math.floor(target * 40), start, best_effort: true }
+    return learner.book(pick(LAB_NAMES, amount), body, pick(LEARNER_NAMES, (target * 7) % 1))
+  },
+  async 'cancel a class'(context, { target }) {
+    const { timeslot, owner } = pick(open(context), target)
+    const seats = open(context).filter(each => each.owner === owner && each.timeslot.start === timeslot.start)
+    await Promise.all(seats.map(({ id }) => context.learner.cancel(id)))
   },
   async 'book many at once'({ world, learner }, { target, amount }) {
     const name = pick(LEARNER_NAMES, target)

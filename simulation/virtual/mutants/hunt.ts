@@ -1,4 +1,5 @@
 import { type Plan, planOf, type RunSize } from '../acts/plan.ts'
+import { calmFailureOf } from '../calm-days/calm-run.ts'
 import { failureOf } from '../runs/shrink.ts'
 import type { RunOptions } from '../runs/whole-run.ts'
 import type { SimulationFailure } from '../world/time-control.ts'
@@ -24,14 +25,19 @@ export function huntingPlan({ acts }: Mutant, seed: number): Plan {
   return { seed, size: { ...SIZE, hours }, acts: [...acts].sort((a, b) => a.atMs - b.atMs) }
 }
 
+const failureWith = (mutant: Mutant, seed: number, options: RunOptions = {}): Promise<SimulationFailure | null> =>
+  mutant.calmDays === undefined
+    ? failureOf(huntingPlan(mutant, seed), options)
+    : calmFailureOf(seed, mutant.calmDays, options)
+
 /** The failure of the same plan without the defect; there must be none. */
 export const failureWithout = (mutant: Mutant, seed: number, options?: RunOptions): Promise<SimulationFailure | null> =>
-  failureOf(huntingPlan(mutant, seed), options)
+  failureWith(mutant, seed, options)
 
 /** Runs seed after seed with the defect until a violation is found or time is up. */
 export async function hunt(mutant: Mutant, mayGoOn: () => boolean): Promise<Hunted> {
   for (let seed = 1; ; seed += 1) {
-    const failure = await failureOf(huntingPlan(mutant, seed), { defects: mutant.defects() })
+    const failure = await failureWith(mutant, seed, { defects: mutant.defects() })
     if (failure !== null || !mayGoOn()) {
       const isAsExpected = failure !== null && mutant.caughtBy.test(failure.rule)
       return { mutant: mutant.name, seed, failure, isAsExpected }

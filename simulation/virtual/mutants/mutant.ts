@@ -15,6 +15,8 @@ export interface Mutant {
   defects(): Defects
   /** Acts that expose the defect; without them random plans are tried. */
   readonly acts?: readonly Act[]
+  /** Days of classes on a cloud without faults expose the defect, instead of acts. */
+  readonly calmDays?: number
 }
 
 const MINUTE_MS = 60_000
@@ -58,7 +60,22 @@ export const changeLeadership =
     },
   })
 
-/** Changes documents of one kind before they are stored. */
+/** Changes documents of one kind before they are inserted. */
+export const changeInserts =
+  <T extends Document>(kind: Kind<T>, change: (document: T) => T) =>
+  (store: Store): Store => ({
+    ...store,
+    collection<D extends Document>(of: Kind<D>): Collection<D> {
+      const documents = store.collection(of)
+      if (of.name !== kind.name) return documents
+      return {
+        ...documents,
+        insert: (document, entries) => documents.insert(of.parse(change(kind.parse(document))), entries),
+      }
+    },
+  })
+
+/** Changes documents of one kind before they are replaced. */
 export const changeDocuments =
   <T extends Document>(kind: Kind<T>, change: (document: T, before: T | null) => T) =>
   (store: Store): Store => ({

@@ -4,6 +4,7 @@ import { callsOf } from '../crashes/worker-crash-run.ts'
 import { runZombie } from '../crashes/zombie-controller.ts'
 import type { Defects } from '../world/world.ts'
 import { brokenLabMutants } from './broken-lab-mutants.ts'
+import { calendarMutants } from './calendar-mutants.ts'
 import { failureWithout, hunt } from './hunt.ts'
 import { MUTANTS } from './mutants.ts'
 import { promiseMutants } from './promise-mutants.ts'
@@ -41,7 +42,7 @@ const QUICK = [
   'bookings in progress not counted',
   'double license',
   'seat freed before the license is returned',
-  ...[...promiseMutants, ...brokenLabMutants].map(({ name }) => name),
+  ...[...promiseMutants, ...brokenLabMutants, ...calendarMutants].map(({ name }) => name),
 ]
 /** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */
 const FAULTY_STORIES = [

@@ -1,5 +1,6 @@
 import { apiMutants } from './api-mutants.ts'
 import { brokenLabMutants } from './broken-lab-mutants.ts'
+import { calendarMutants } from './calendar-mutants.ts'
 import { licenseMutants } from './license-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { promiseMutants } from './promise-mutants.ts'
@@ -14,6 +15,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...cloudMutants,
   ...apiMutants,
   ...licenseMutants,
+  ...calendarMutants,
   ...sessionMutants,
   ...ruleMutants,
   ...trustMutants,

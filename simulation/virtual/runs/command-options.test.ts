@@ -26,12 +26,13 @@ describe('the command line of the simulation', () => {
     [['--mutants'], { what: 'mutants', names: [] }],
     [['--mutants', 'no fencing'], { what: 'mutants', names: ['no fencing'] }],
     [['--saves', '2', '--from', '4'], { what: 'saves', from: 4, count: 2 }],
+    [['--calm-days', '200', '--from', '4'], { what: 'calm-days', from: 4, count: 200 }],
     [['--crashes', '2'], { what: 'crashes', from: 1, count: 2 }],
     [['--crashes', '2', '--from', '4'], { what: 'crashes', from: 4, count: 2 }],
   ])('%j is parsed', (args, expected) => expect(parse(...args)).toEqual(expected))
 
   it.each([
-    [[], 'choose one of --seed, --runs, --replay, --mutants, --crashes, --saves.'],
+    [[], 'choose one of --seed, --runs, --replay, --mutants, --crashes, --saves, --calm-days.'],
     [['--seed', 'abc'], '--seed takes a whole number from 0, not "abc".'],
     [['--seed', '1.5'], '--seed takes a whole number from 0, not "1.5".'],
     [['--seed', '9'.repeat(20)], '--seed takes a whole number'],

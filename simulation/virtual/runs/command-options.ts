@@ -6,7 +6,7 @@ export type Command =
   | { readonly what: 'runs'; readonly from: number; readonly count: number; readonly size: RunSize }
   | { readonly what: 'replay'; readonly file: string }
   | { readonly what: 'mutants'; readonly names: readonly string[] }
-  | { readonly what: 'crashes' | 'saves'; readonly from: number; readonly count: number }
+  | { readonly what: 'crashes' | 'saves' | 'calm-days'; readonly from: number; readonly count: number }
 
 /** Its message is shown to the user. */
 export class UsageError extends Error {
@@ -20,15 +20,16 @@ export const USAGE = `usage: npm run sim -- one of
   --mutants [NAME ...]                           hunt all mutants, or only these
   --crashes K [--from N]                         crash before and after every port call, for K seeds
   --saves K [--from N]                           crash the API at random calls of its store while it saves labs, in K runs
+  --calm-days K [--from N]                       classes on a cloud without faults: admitted sessions without capacity
 The last line of the output is a JSON summary.`
 
 const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
 
-const KINDS = ['seed', 'runs', 'replay', 'mutants', 'crashes', 'saves'] as const
+const KINDS = ['seed', 'runs', 'replay', 'mutants', 'crashes', 'saves', 'calm-days'] as const
 /** Commands that take a size, and commands that take a first seed. */
 const SIZED: readonly string[] = ['seed', 'runs']
-const MANY: readonly string[] = ['runs', 'crashes', 'saves']
+const MANY: readonly string[] = ['runs', 'crashes', 'saves', 'calm-days']
 
 /** Parses the options; throws UsageError. `known`: the names of all mutants. */
 export function parseCommand(args: readonly string[], known: readonly string[]): Command {
@@ -55,6 +56,7 @@ export function parseCommand(args: readonly string[], known: readonly string[]):
       return { what: 'mutants', names: knownOnly(positionals, known) }
     case 'crashes':
     case 'saves':
+    case 'calm-days':
       return { what: kind, from: firstOf(values), count: whole(kind, values[kind], 1) }
   }
 }
@@ -74,6 +76,7 @@ function parsed(args: readonly string[]) {
         mutants: { type: 'boolean' },
         crashes: { type: 'string' },
         saves: { type: 'string' },
+        'calm-days': { type: 'string' },
       },
     })
   } catch (error) {

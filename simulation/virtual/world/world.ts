@@ -123,7 +123,9 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   /** Every change of the cloud that a controller requested. */
   readonly mutations: readonly Mutation[]
   /** The session controllers and their invariants. */
-  readonly sessions: SessionProcesses & SessionInvariants & Pick<EventFollower, 'sessions' | 'labs'>
+  readonly sessions: SessionProcesses &
+    SessionInvariants &
+    Pick<EventFollower, 'sessions' | 'labs'> & { readonly following: EventFollower }
   /** Number of change events so far. */
   eventCount(): number
   readonly ownerChanges: OwnerChanges
@@ -182,7 +184,7 @@ const mergedSettings = (first: Settings = {}, second: Settings = {}): Settings =
 })
 
 /** Opens the invariants and the monitors. */
-function openChecks(base: Base, labsCountedMs: number) {
+function openChecks(base: Base, { labsCountedMs = 1_000, templates = [METAL] }: WorldOptions) {
   const { time, cloud, store, access, following, clock, usedMs, disturbances, ownerChanges } = base
   const now = () => clock.now()
   const mutations: Mutation[] = []
@@ -222,6 +224,7 @@ function openChecks(base: Base, labsCountedMs: number) {
     violated,
     labsCountedMs,
     settings,
+    templates,
     disturbances,
     promises,
   })
@@ -284,7 +287,7 @@ async function openApi(base: Base, violated: (rule: string) => void, options: Wo
 export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
   const base = openBase(seed, options)
   const { time, clock, cloud, access, calls, processes, following, defects, faultParts, settings } = base
-  const monitors = openChecks(base, options.labsCountedMs ?? 1_000)
+  const monitors = openChecks(base, options)
   const { checks, saves, mutations, requested, trust, sessions, workerRules, cloudMonitor, guardSecrets } = monitors
   const { violated } = checks
   const { logger, local, api, apis, reader, dispatch, toAnyApi } = await openApi(base, violated, options)
@@ -316,7 +319,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     learner: name => apiClient(userDispatch, { token: name }),
     scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
     invariants: { ...checks, check: withSaves(checks.check) },
-    sessions: { ...sessions, ...following, ...controllers },
+    sessions: { ...sessions, ...following, ...controllers, following },
     eventCount: () => following.count(),
     noteUse: machine => void base.usedMs.set(machine, clock.now()),
     startWorkerController: (instanceId, aheadMs = 0) =>

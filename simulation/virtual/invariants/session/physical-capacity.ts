@@ -1,7 +1,7 @@
-import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/lab-element-states'
+import { isUp as isNodeUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/lab-element-states'
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { LabNeeds } from '@lcm/domain/lab/topology'
-import { isFinal, isOver, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { isFinal, isOver, isUp, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 
@@ -22,7 +22,7 @@ export function overusedMachines({ cloud, following, clock }: PhysicalCapacityPa
     if (declared === null || ec2_instance_id === null || cloud.machine(ec2_instance_id)?.state !== 'running') return []
     const running = (cloud.cml.contextOf(ec2_instance_id)?.labs ?? []).flatMap(({ title, nodes }) => {
       const session = following.sessions.get(/ (ls-[0-9a-z-]+)$/.exec(title)?.[1] ?? '')
-      const isRunning = nodes.some(node => isUp(nodeStateAt(node, clock.now())))
+      const isRunning = nodes.some(node => isNodeUp(nodeStateAt(node, clock.now())))
       return isRunning && session !== undefined && !isFinal(session.status) ? [session] : []
     })
     const limits: LabNeeds = {
@@ -47,7 +47,11 @@ export const shortReservations = (worker: Worker, sessions: ReadonlyMap<string, 
   })
 
 /** A lab starts only after its worker's ledger has permitted it. */
-export function startedTooEarly({ id, worker_id }: LabletSession, workers: ReadonlyMap<string, Worker>): string[] {
+export function startedTooEarly(
+  { id, status, worker_id }: LabletSession,
+  workers: ReadonlyMap<string, Worker>,
+): string[] {
+  if (status !== 'INSTANTIATING' && !isUp(status)) return []
   const worker = workers.get(worker_id ?? '')
   if (worker === undefined || (worker.reservations[id]?.started_at ?? null) !== null) return []
   return [`${id} starts its lab, and its capacity is not known to be free on ${worker.name}`]

@@ -28,6 +28,7 @@ function openInvariants() {
     clock,
     labsCountedMs: 1000,
     settings,
+    templates: [],
     violated,
     disturbances: disturbances(clock),
     promises: NO_PROMISES,

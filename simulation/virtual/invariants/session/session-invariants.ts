@@ -5,6 +5,7 @@ import { toMs } from '@lcm/domain/instant'
 import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
+import type { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { overbooked, sharedPorts } from '@lcm/testkit/reservation-rules'
@@ -16,6 +17,7 @@ import type { EventFollower, EventHandlers } from '../../world/event-follower.ts
 import type { SettingsHistory } from '../settings-history.ts'
 import { isStoppedAsIdle } from '../worker/idle-stop-predicate.ts'
 import { overbuying } from './overbuying.ts'
+import { oversoldCapacity } from './oversold-capacity.ts'
 import { overusedMachines, shortReservations, startedTooEarly } from './physical-capacity.ts'
 import { overQuota } from './quota-limit.ts'
 import { requestDeadlines } from './request-deadlines.ts'
@@ -39,7 +41,9 @@ export interface SessionInvariantParts {
   readonly following: EventFollower
   readonly clock: Pick<Clock, 'now'>
   readonly labsCountedMs: number
-  readonly settings: Pick<SettingsHistory, 'largestLimitSince'>
+  readonly settings: Pick<SettingsHistory, 'largestLimitSince' | 'valuesAt'>
+  /** What may be bought. */
+  readonly templates: readonly WorkerTemplateSpec[]
   readonly disturbances: Disturbances
   readonly promises: SessionPromises
   violated(rule: string): void
@@ -85,8 +89,8 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   return {
     handlers: {
       worker(worker, before) {
-        const rules = [overbooked(worker), sharedPorts(worker), shortReservations(worker, sessions)]
-        for (const rule of [...rules.flat(), ...stoppedInUse(worker, before)]) violated(rule)
+        for (const rule of [...overbooked(worker), ...sharedPorts(worker), ...stoppedInUse(worker, before)])
+          violated(rule)
         if (before === undefined) for (const rule of overbuying(worker, workers.values(), sessions)) violated(rule)
       },
       session(session, before) {
@@ -94,11 +98,10 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
         // Checks its whole history, because not every version has an event.
         for (const rule of illegalMovesOfSession(session)) violated(rule)
         for (const rule of parts.promises.changed(session, before)) violated(rule)
+        for (const rule of oversoldCapacity(session, before, { ...parts, sessions, workers })) violated(rule)
         if (before === undefined)
           for (const rule of overQuota(session, sessions.values(), parts.settings, clock.now())) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
-        if (isNew && session.status === 'INSTANTIATING')
-          for (const rule of startedTooEarly(session, workers)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)
       },
@@ -113,7 +116,10 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       if (nowMs - countedMs < parts.labsCountedMs) return
       countedMs = nowMs
       for (const rule of parts.promises.step()) violated(rule)
-      judge(new Set([...strayLabs(parts), ...overusedMachines(parts)]))
+      // Events of a worker and its session arrive in any order.
+      const short = [...workers.values()].flatMap(worker => shortReservations(worker, sessions))
+      const early = [...sessions.values()].flatMap(session => startedTooEarly(session, workers))
+      judge(new Set([...strayLabs(parts), ...overusedMachines(parts), ...short, ...early]))
     },
     existingLabs: () => existingLabs(parts.cloud),
     leftovers: () => [
