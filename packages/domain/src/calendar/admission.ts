@@ -88,7 +88,7 @@ function awaitedThen(profile: CapacityProfile, { span }: Pick<Seats, 'span'>): n
 }
 
 /** The reason for a shortage, with what to do about it. */
-function shortageOf(profile: CapacityProfile, seats: Seats): Reason {
+export function shortageOf(profile: CapacityProfile, seats: Seats): Reason {
   const awaited = awaitedThen(profile, seats)
   return awaited > 0 ? reason('promises_come_first', { sessions: awaited }) : limitOf(profile, seats)
 }

@@ -124,7 +124,7 @@ export const promisedNow = (
   })
 
 /** Accepts a batch and writes its sessions. Null when another replica was first. */
-async function acceptAndFinish(api: Api, head: CalendarHead, batch: CalendarBatch): Promise<true | null> {
+export async function acceptAndFinish(api: Api, head: CalendarHead, batch: CalendarBatch): Promise<true | null> {
   const accepted = await accept(api, head, batch)
   if (accepted === null) return null
   await finish(api, accepted)

@@ -55,7 +55,13 @@ const Reviewed = z.object({
     .max(BATCH_CHANGES_MAX),
 })
 
-export const CalendarBatch = z.discriminatedUnion('kind', [Booked, Extended, Reviewed])
+/** Other spans of promises, by the measured times of their labs. */
+const Moved = z.object({
+  kind: z.literal('move'),
+  sessions: z.array(z.object({ id: z.string(), span: Span, machine: z.string() })).max(BATCH_CHANGES_MAX),
+})
+
+export const CalendarBatch = z.discriminatedUnion('kind', [Booked, Extended, Reviewed, Moved])
 export type CalendarBatch = z.infer<typeof CalendarBatch>
 
 /**

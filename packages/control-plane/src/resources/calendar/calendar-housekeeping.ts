@@ -7,6 +7,7 @@ import { listAll } from '../list-documents.ts'
 import { changeSession } from '../session/change-session.ts'
 import { promiseLater, settledProfile } from './admit-sessions.ts'
 import { admissionEntry } from './finish-batch.ts'
+import { promiseByTimings } from './follow-timings.ts'
 
 /** Finishes what a crash left of an admission, and marks sessions whose promise can't be kept. Any replica may run it. */
 export async function maintainCalendar(api: Api, log: Logger): Promise<void> {
@@ -19,7 +20,7 @@ export async function maintainCalendar(api: Api, log: Logger): Promise<void> {
       { sessions: reviewed.best_effort },
       'no capacity is left for sessions of an earlier release: they are best effort; see `lcm doctor`',
     )
-  const causes = new Map([...lost, ...(await promiseLater(api))])
+  const causes = new Map([...lost, ...(await promiseLater(api)), ...(await promiseByTimings(api))])
   for (const [id, cause] of causes) await mark(api, id, cause)
   const marked = await listAll(api.sessions, { where: { at_risk: 'yes' } })
   for (const { id } of marked) if (!causes.has(id)) await mark(api, id, null)

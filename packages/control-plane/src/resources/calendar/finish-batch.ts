@@ -47,6 +47,9 @@ export async function finish(api: Api, head: CalendarHead): Promise<void> {
       break
     case 'review':
       for (const { id, ...promise } of batch.sessions) await review(api, id, { ...promise, number })
+      break
+    case 'move':
+      for (const { id, ...promise } of batch.sessions) await move(api, id, { ...promise, number })
   }
   await api.calendars.replace({
     ...head,
@@ -122,6 +125,17 @@ const review = (api: Api, id: string, { number, at_risk, ...promise }: Reviewed)
           ? { ...BEST_EFFORT, number, at_risk }
           : { ...promise, kind: 'admitted', at_risk: null, number }
       return { session: { ...session, admission: reviewed }, entries: [admissionEntry(admission, reviewed, now)] }
+    }),
+  )
+
+/** The times of a session on a worker are in the worker's ledger. */
+const move = (api: Api, id: string, promise: Pick<SessionAdmission, 'span' | 'machine' | 'number'>) =>
+  nullOnConflict(
+    changeSession(api, id, asSystem(id), session => {
+      const { admission, worker_id } = session
+      const isMovable = admission.kind === 'admitted' && worker_id === null && !isOver(session)
+      if (!isMovable || (admission.number ?? 0) >= (promise.number ?? 0)) return null
+      return { session: { ...session, admission: { ...admission, ...promise } } }
     }),
   )
 

@@ -59,6 +59,10 @@ const ROWS: readonly MessageRow[] = [
       'budget_usd_per_month or book another month',
   ],
   [
+    reason('lab_takes_longer', { minutes: 4, cause: BOOKED }),
+    `its lab needs 4 min more than when it was booked: ${BOOKED_TEXT}`,
+  ],
+  [
     reason('promises_come_first', { sessions: 1 }),
     '1 session booked earlier lost its capacity and comes first; add capacity or book another time',
   ],

@@ -53,6 +53,8 @@ export const CALENDAR_REASONS = {
   promises_come_first: ({ sessions }: { sessions: number }) =>
     `${countText(sessions, 'session')} booked earlier lost ${sessions === 1 ? 'its' : 'their'} capacity and ` +
     `${sessions === 1 ? 'comes' : 'come'} first; add capacity or book another time`,
+  lab_takes_longer: ({ minutes, cause }: { minutes: number; cause: NestedReason }) =>
+    `its lab needs ${minutes} min more than when it was booked: ${cause.message}`,
   /** `since` tells one loss from a later one. The cause is null for people who don't run LCM. */
   capacity_lost: ({ cause }: { since: string; cause: NestedReason | null }) =>
     `the capacity that it was promised is gone${cause === null ? '' : `: ${cause.message}`}`,
