@@ -1,8 +1,9 @@
-import { aSession } from '@lcm/testkit/test-data-builders'
+import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import type { SessionAdmission } from '../calendar/session-admission.ts'
-import { type Reason, reason } from '../reason.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
+import type { Worker } from '../worker/worker.ts'
 import { promiseWarnings } from './lost-promises.ts'
 
 const SINCE = '2026-01-01T10:00:00.000Z'
@@ -46,10 +47,16 @@ it('name the owners and the first start, for lost promises and for those that we
   ])
 })
 
+const worker = (name: string, more: Partial<Worker> = {}) =>
+  aServingWorker({ name, desired_status: 'RUNNING', ...more })
+const drain = { by: 'ann' } as Worker['drain']
 const CLOSED = [
-  { name: 'open', status: 'RUNNING', cordoned: false, drain: null },
-  { name: 'closed', status: 'RUNNING', cordoned: true, drain: null },
-  { name: 'gone', status: 'TERMINATED', cordoned: true, drain: null },
+  worker('open'),
+  worker('closed', { cordoned: true }),
+  worker('drained', { drain }),
+  worker('stopped', { desired_status: 'STOPPED' }),
+  worker('paused', { desired_status: 'STOPPED', pause: { ...aServingWorker().pause, reason: textReason('idle') } }),
+  worker('gone', { desired_status: 'TERMINATED', cordoned: true }),
 ]
 const TEMPLATES = [
   { name: 'metal', enabled: false },
@@ -65,16 +72,17 @@ it.each([
     'set scale_up_enabled to true, or ask the owners to book another time',
   ],
   [
-    'a cordoned worker',
+    'closed workers',
     FULL,
     { workers: CLOSED },
-    'raise max_workers_per_region (it is 2), open closed for sessions again, or ask the owners to book another time',
+    'raise max_workers_per_region (it is 2), uncordon closed, cancel the drain of drained, start stopped, ' +
+      'or ask the owners to book another time',
   ],
   [
     'a disabled template',
     reason('capacity_booked_no_template'),
     { templates: TEMPLATES },
-    'enable the template metal, or ask the owners to book another time',
+    'enable template metal, or ask the owners to book another time',
   ],
   [
     'licenses',

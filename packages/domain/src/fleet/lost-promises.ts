@@ -8,7 +8,7 @@ import type { SettingValues } from './settings.ts'
 interface LostPromises {
   /** Sessions that are at risk. */
   readonly sessions: readonly LabletSession[]
-  readonly workers: readonly Pick<Worker, 'name' | 'status' | 'cordoned' | 'drain'>[]
+  readonly workers: readonly Pick<Worker, 'name' | 'status' | 'desired_status' | 'pause' | 'cordoned' | 'drain'>[]
   readonly templates: readonly Pick<WorkerTemplate, 'name' | 'enabled'>[]
   readonly settings: Pick<SettingValues, 'max_workers_per_region' | 'scale_up_enabled'>
 }
@@ -39,15 +39,17 @@ function fixOf({ workers, templates, settings }: LostPromises, sessions: readonl
   const codes = new Set(sessions.map(causeCodeOf))
   const isOff = !settings.scale_up_enabled
   const lacksTemplate = codes.has('capacity_booked_no_template') || codes.has('lab_fits_nowhere')
-  const closed = workers.filter(
-    ({ status, cordoned, drain }) => status !== 'TERMINATED' && (cordoned || drain !== null),
-  )
+  const present = workers.filter(({ desired_status }) => desired_status !== 'TERMINATED')
+  const namesOf = (isSo: (worker: (typeof workers)[number]) => boolean) => present.filter(isSo).map(({ name }) => name)
   const isFull = codes.has('capacity_booked') || codes.has('capacity_booked_license')
   return reason('fix_promises', {
     limit: isFull && !isOff ? settings.max_workers_per_region : null,
     is_scale_up_off: isOff,
     needs_licenses: codes.has('capacity_booked_license'),
-    workers: closed.map(({ name }) => name),
+    cordoned: namesOf(({ cordoned }) => cordoned),
+    drained: namesOf(({ drain }) => drain !== null),
+    // LCM starts what a policy stopped by itself.
+    stopped: namesOf(({ desired_status, pause }) => desired_status === 'STOPPED' && pause.reason === null),
     templates: lacksTemplate ? templates.filter(({ enabled }) => !enabled).map(({ name }) => name) : [],
   })
 }

@@ -203,7 +203,13 @@ function lossesOf(session: LabletSession, make: (given: Given, of: string) => No
   const cause = admission.at_risk
   if (cause === null || !isAtRisk(session)) return []
   const since = String(cause.params.since)
-  const given = { group: cause.message, at: since, cause, ownerCause: redactLoss(admission) } as const
+  const given = {
+    group: cause.message,
+    at: since,
+    cause,
+    ownerCause: redactLoss(admission),
+    fix: reason('fix_session_at_risk'),
+  }
   return [make({ kind: 'session_at_risk', severity: 'warning', gravity: 2, ...given }, since)]
 }
 

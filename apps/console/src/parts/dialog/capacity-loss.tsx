@@ -1,6 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { CapacityPreview } from '@lcm/contract/calendar/capacity-preview'
 import type { BodyInput } from '@lcm/contract/routes'
+import { groupedLosses } from '@lcm/domain/calendar/grouped-losses'
 import { countText } from '@lcm/domain/text/format-amounts'
 import type { VNode } from 'preact'
 import { sessionHash } from '../../state/router.ts'
@@ -57,31 +58,36 @@ export function CapacityLoss({ change, unless = '' }: LossProps) {
   return preview.value.affected === 0 ? null : <LostSessions preview={preview.value} unless={unless} />
 }
 
-const LostSessions = ({
-  preview: { affected, sessions },
-  unless = '',
-}: {
-  preview: CapacityPreview
-  unless?: string
-}) => (
-  <div class="capacity-loss" role="status">
-    <p>
-      <strong>
-        {countText(affected, 'booked session')} would lose {affected === 1 ? 'its' : 'their'} promised capacity
-      </strong>
-      {unless}. LCM marks {affected === 1 ? 'it' : 'them'} as at risk, notifies the{' '}
-      {affected === 1 ? 'owner' : 'owners'}, and keeps looking for capacity.
-    </p>
-    <ul class="losses">
-      {sessions.slice(0, LISTED_MAX).map(({ id, definition, owner_name, start }) => (
-        <li key={id}>
-          <a href={sessionHash(id)}>{definition}</a>
-          <span class="muted">
-            {owner_name}, <Timestamp at={start} />
-          </span>
-        </li>
-      ))}
-    </ul>
-    {affected > LISTED_MAX && <p class="muted">and {affected - LISTED_MAX} more</p>}
-  </div>
-)
+interface LostProps {
+  readonly preview: CapacityPreview
+  readonly unless?: string
+}
+
+function LostSessions({ preview: { affected, sessions }, unless = '' }: LostProps) {
+  const isOne = affected === 1
+  const groups = groupedLosses(sessions).slice(0, LISTED_MAX)
+  const others = affected - groups.reduce((sum, { ids }) => sum + ids.length, 0)
+  return (
+    <div class="capacity-loss" role="status">
+      <p>
+        <strong>
+          {countText(affected, 'booked session')} would lose {isOne ? 'its' : 'their'} promised capacity
+        </strong>
+        {unless}. LCM marks {isOne ? 'it' : 'them'} as at risk, notifies the {isOne ? 'owner' : 'owners'}, and keeps
+        looking for capacity.
+      </p>
+      <ul class="losses">
+        {groups.map(({ ids, definition, owner_name, start }) => (
+          <li key={ids[0]}>
+            <a href={sessionHash(ids[0] ?? '')}>{definition}</a>
+            {ids.length > 1 && <span class="number">{countText(ids.length, 'session')}</span>}
+            <span class="muted">
+              {owner_name}, <Timestamp at={start} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {others > 0 && <p class="muted">and {others} more</p>}
+    </div>
+  )
+}

@@ -1,10 +1,11 @@
+import { toInstant } from '@lcm/domain/instant'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { aServingWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { EXIT } from '../cli-error.ts'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker } from '../testing/resource-builders.ts'
+import { aRunningWorker, START_MS } from '../testing/resource-builders.ts'
 
 const TOPOLOGY =
   'lab: {version: 0.3.0, title: t}\nnodes: [{id: n0, label: r1, node_definition: iol-xe, x: 0, y: 0}]\nlinks: []\n'
@@ -41,12 +42,23 @@ it('asks for the name of what is changed, and changes nothing after another answ
   const wrong = await booked({ typed: 'yes' }, 12)
   expect(await wrong.lcm('disable', 'template', 'metal')).toBe(EXIT.failed)
   expect(wrong.err()).toContain(
-    '\n  and 2 more\n12 booked sessions would lose their promised capacity. Type metal to confirm: ',
+    '  2026-01-02 00:00 UTC  bgp of admin  12 sessions\n' +
+      '12 booked sessions would lose their promised capacity. Type metal to confirm: ',
   )
   expect((await wrong.client.call('getTemplate', { params: { name: 'metal' } })).enabled).toBe(true)
   const right = await booked({ typed: 'metal' })
   expect(await right.lcm('disable', 'template', 'metal')).toBe(0)
   expect((await right.client.call('getTemplate', { params: { name: 'metal' } })).enabled).toBe(false)
+})
+
+it('lists ten bookings at most', async () => {
+  const { lcm, client, err } = await booked()
+  for (let hour = 2; hour < 14; hour += 1) {
+    const start = toInstant(START_MS + (24 + hour) * 3_600_000)
+    await client.call('createSession', { body: { definition: 'bgp', start, duration_minutes: 30 } })
+  }
+  expect(await lcm('disable', 'template', 'metal')).toBe(EXIT.usage)
+  expect(err()).toContain('\n  and 3 more\nerror: 13 booked sessions would lose their promised capacity')
 })
 
 it('counts a setting that is reset', async () => {

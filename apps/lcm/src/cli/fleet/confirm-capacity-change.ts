@@ -1,5 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { BodyInput } from '@lcm/contract/routes'
+import { groupedLosses } from '@lcm/domain/calendar/grouped-losses'
 import { countText, momentText } from '@lcm/domain/text/format-amounts'
 import type { Command } from 'commander'
 import type { Invocation } from '../invocation.ts'
@@ -39,8 +40,12 @@ export async function confirmCapacityChange(
 export async function listCapacityLoss(client: Client, change: Change, invoked: Invocation): Promise<string | null> {
   const { affected, sessions } = await client.call('previewCapacity', { body: change, signal: invoked.shell.signal })
   if (affected === 0) return null
-  for (const { id, definition, owner_name, start } of sessions.slice(0, LISTED_MAX))
-    invoked.output.warn(printable(`  ${momentText(start)}  ${id}  ${definition} of ${owner_name}`))
-  if (affected > LISTED_MAX) invoked.output.warn(`  and ${affected - LISTED_MAX} more`)
+  const lines = groupedLosses(sessions).slice(0, LISTED_MAX)
+  for (const { definition, owner_name, start, ids } of lines) {
+    const which = ids.length === 1 ? (ids[0] ?? '') : countText(ids.length, 'session')
+    invoked.output.warn(printable(`  ${momentText(start)}  ${definition} of ${owner_name}  ${which}`))
+  }
+  const others = affected - lines.reduce((sum, { ids }) => sum + ids.length, 0)
+  if (others > 0) invoked.output.warn(`  and ${others} more`)
   return `${countText(affected, 'booked session')} would lose ${affected === 1 ? 'its' : 'their'} promised capacity`
 }

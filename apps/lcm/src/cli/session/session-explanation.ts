@@ -115,10 +115,16 @@ const EXTENSION_MINUTES = 30
 const resumeOf = ({ save_id }: SessionSave): string[] =>
   save_id === null ? [] : [`lcm book --resume ${save_id}    continue with its saved work`]
 
-function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
+function adviceFor({ session, minutesLeft, isForLearner }: ExplainedSession): string[] {
   const { id, status, definition, last_error, save } = session
   switch (status) {
     case 'PENDING':
+      if (isAtRisk(session))
+        return [
+          ...(isForLearner ? [] : ['lcm doctor    show what brings the capacity back']),
+          `lcm book ${definition.name} --start TIME    book another time`,
+          `lcm cancel session ${id}    cancel it`,
+        ]
       return [
         `lcm preview definition ${definition.name}    show whether a machine is free now`,
         `lcm cancel session ${id}    cancel it`,

@@ -7,6 +7,16 @@ const BOOKED = reason('capacity_booked', { limit: 10, region: 'us-east-1' })
 const BOOKED_TEXT =
   'all capacity of that time is booked, with the 10 workers that us-east-1 may have; raise max_workers_per_region or book another time'
 
+const NO_FIX = {
+  limit: null,
+  is_scale_up_off: false,
+  needs_licenses: false,
+  cordoned: [],
+  drained: [],
+  stopped: [],
+  templates: [],
+}
+
 const ROWS: readonly MessageRow[] = [
   [
     reason('seats_short', {
@@ -85,35 +95,30 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('promises_lost', { sessions: 1, owners: ['Ann'], start: START }),
-    '1 booked session has lost its promised capacity (Ann); it starts Tue 2026-11-24 14:00 UTC',
+    '1 booked session of Ann has lost its promised capacity; it starts Tue 2026-11-24 14:00 UTC',
   ],
   [
     reason('promises_lost', { sessions: 5, owners: ['Ann', 'Bob', 'Eve', 'Mia'], start: START }),
-    '5 booked sessions have lost their promised capacity (Ann, Bob, Eve and 1 more); the first starts Tue 2026-11-24 14:00 UTC',
+    '5 booked sessions of Ann, Bob, Eve and 1 more have lost their promised capacity; the first starts Tue 2026-11-24 14:00 UTC',
   ],
   [
     reason('promises_missing', { sessions: 1, owners: ['Ann'], start: START }),
-    '1 booked session from before the upgrade has no promised capacity (Ann); it starts Tue 2026-11-24 14:00 UTC',
+    '1 booked session of Ann has no promised capacity since the upgrade; it starts Tue 2026-11-24 14:00 UTC',
   ],
   [
     reason('promises_missing', { sessions: 2, owners: ['Ann'], start: START }),
-    '2 booked sessions from before the upgrade have no promised capacity (Ann); the first starts Tue 2026-11-24 14:00 UTC',
+    '2 booked sessions of Ann have no promised capacity since the upgrade; the first starts Tue 2026-11-24 14:00 UTC',
+  ],
+  [reason('fix_promises', { ...NO_FIX }), 'ask the owners to book another time'],
+  [
+    reason('fix_promises', { ...NO_FIX, limit: 2, is_scale_up_off: true, needs_licenses: true }),
+    'set scale_up_enabled to true, raise max_workers_per_region (it is 2), add licenses, or ask the owners to book another time',
   ],
   [
-    reason('fix_promises', { limit: null, is_scale_up_off: false, needs_licenses: false, workers: [], templates: [] }),
-    'ask the owners to book another time',
+    reason('fix_promises', { ...NO_FIX, cordoned: ['a', 'b'], drained: ['c'], stopped: ['d'], templates: ['metal'] }),
+    'uncordon a, b, cancel the drain of c, start d, enable template metal, or ask the owners to book another time',
   ],
-  [
-    reason('fix_promises', {
-      limit: 2,
-      is_scale_up_off: true,
-      needs_licenses: true,
-      workers: ['metal-1', 'metal-2'],
-      templates: ['metal'],
-    }),
-    'set scale_up_enabled to true, raise max_workers_per_region (it is 2), add licenses, open metal-1, metal-2 for sessions ' +
-      'again, enable the template metal, or ask the owners to book another time',
-  ],
+  [reason('fix_session_at_risk'), 'see `lcm doctor` for what brings the capacity back'],
 ]
 
 checkMessages(CALENDAR_REASONS, ROWS)

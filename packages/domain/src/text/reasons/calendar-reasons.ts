@@ -11,8 +11,11 @@ interface LostPromises {
 const OWNERS_MAX = 3
 
 const lostText = ({ sessions, owners, start }: LostPromises, what: string): string =>
-  `${countText(sessions, 'booked session')} ${what} (${namesText(owners, OWNERS_MAX)}); ` +
+  `${countText(sessions, 'booked session')} of ${namesText(owners, OWNERS_MAX)} ${sessions === 1 ? 'has' : 'have'} ${what}; ` +
   `${sessions === 1 ? 'it' : 'the first'} starts ${weekdayText(start)}`
+
+const namedText = (verb: string, names: readonly string[]): string[] =>
+  names.length === 0 ? [] : [`${verb} ${namesText(names, OWNERS_MAX)}`]
 
 const orText = (choices: readonly string[]): string =>
   choices.length < 2 ? choices.join('') : `${choices.slice(0, -1).join(', ')}, or ${choices.at(-1)}`
@@ -61,24 +64,28 @@ export const CALENDAR_REASONS = {
   /** Of sessions that a release without a calendar booked. */
   capacity_not_promised: ({ cause }: { since: string; cause: NestedReason | null }) =>
     `it was booked before LCM promised capacity, and none is left for it${cause === null ? '' : `: ${cause.message}`}`,
-  promises_lost: (p: LostPromises) =>
-    lostText(p, `${p.sessions === 1 ? 'has' : 'have'} lost ${p.sessions === 1 ? 'its' : 'their'} promised capacity`),
-  promises_missing: (p: LostPromises) =>
-    lostText(p, `from before the upgrade ${p.sessions === 1 ? 'has' : 'have'} no promised capacity`),
+  promises_lost: (p: LostPromises) => lostText(p, `lost ${p.sessions === 1 ? 'its' : 'their'} promised capacity`),
+  promises_missing: (p: LostPromises) => lostText(p, `no promised capacity since the upgrade`),
+  fix_session_at_risk: () => 'see `lcm doctor` for what brings the capacity back',
   /** `limit` is null unless more workers would help. */
   fix_promises: (p: {
     limit: number | null
     is_scale_up_off: boolean
     needs_licenses: boolean
-    workers: readonly string[]
+    /** Workers that are cordoned, are being drained, or were stopped by a user. */
+    cordoned: readonly string[]
+    drained: readonly string[]
+    stopped: readonly string[]
     templates: readonly string[]
   }) =>
     orText([
       ...(p.is_scale_up_off ? ['set scale_up_enabled to true'] : []),
       ...(p.limit === null ? [] : [`raise max_workers_per_region (it is ${p.limit})`]),
       ...(p.needs_licenses ? ['add licenses'] : []),
-      ...(p.workers.length === 0 ? [] : [`open ${namesText(p.workers, OWNERS_MAX)} for sessions again`]),
-      ...(p.templates.length === 0 ? [] : [`enable the template ${namesText(p.templates, OWNERS_MAX)}`]),
+      ...namedText('uncordon', p.cordoned),
+      ...namedText('cancel the drain of', p.drained),
+      ...namedText('start', p.stopped),
+      ...namedText('enable template', p.templates),
       'ask the owners to book another time',
     ]),
 }

@@ -19,10 +19,12 @@ https://lcm.example.com/#/sessions/ls-1
 
 Lab OSPF basics of Ann may not start at 09:00 UTC
 Reason: the capacity that it was promised is gone: no template is enabled
+→ see \`lcm doctor\` for what brings the capacity back
 https://lcm.example.com/#/sessions/ls-1
 
 3 OSPF basics labs may not start in time
 Reason: the capacity that it was promised is gone: no template is enabled
+→ see \`lcm doctor\` for what brings the capacity back
 Ann: OSPF basics, at 09:00 UTC
 Bob: OSPF basics, at 09:00 UTC
 Eve: OSPF basics, at 09:00 UTC
