@@ -1,5 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName } from '@lcm/domain/fleet/settings'
+import { toInstant } from '@lcm/domain/instant'
+import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, inject, it } from 'vitest'
 import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 
@@ -65,6 +67,37 @@ describe('settings', () => {
     await setting.getByText('50 days').waitFor()
     expect(await settingNow('journal_retention_days')).toEqual({ value: 50, source: 'given' })
     await change({ journal_retention_days: null, terminated_retention_days: null })
+  })
+})
+
+describe('a setting that takes promised capacity', () => {
+  it('lists the booked sessions first, and changes only when it is confirmed', async () => {
+    const start = toInstant(systemClock.now() + 30 * 86_400_000)
+    const booking = { definition: 'two-routers', start, seats: 100 }
+    const { items: sessions } = await api().call('createSessions', { body: booking })
+    const { page } = await open({ at: '#/settings' })
+    const setting = page.locator('.setting', { hasText: 'scale_up_enabled' })
+    const dialog = page.getByRole('dialog')
+    const disable = async () => {
+      await setting.getByRole('button', { name: 'Edit' }).click()
+      await setting.getByRole('combobox', { name: 'Scale up' }).selectOption('off')
+      await setting.getByRole('button', { name: 'Save' }).click()
+      await dialog.getByText(/\d+ booked sessions would lose their promised capacity/).waitFor()
+    }
+    await disable()
+    await dialog.getByText('Set Scale up to off?').waitFor()
+    await dialog.getByText(/^\d+ sessions$/).waitFor()
+    expect(await seriousViolations(page)).toEqual([])
+    await screenshot(page, 'settings-capacity-loss-light')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await setting.getByRole('button', { name: 'Cancel' }).click()
+    expect(await settingNow('scale_up_enabled')).toEqual({ value: true, source: 'default' })
+    await disable()
+    await dialog.getByRole('button', { name: 'Change anyway' }).click()
+    await setting.getByText('set here').waitFor()
+    expect(await settingNow('scale_up_enabled')).toEqual({ value: false, source: 'given' })
+    await api().call('patchSettings', { body: { scale_up_enabled: null } })
+    for (const { id } of sessions) await api().call('cancelSession', { params: { id } })
   })
 })
 

@@ -1,7 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { Instant } from '@lcm/domain/instant'
 import { countText } from '@lcm/domain/text/format-amounts'
-import { utcText } from '../state/time-format.ts'
+import { dayAndMinuteText, utcText } from '../state/time-format.ts'
 import { NamedIcon } from './icons.tsx'
 import { Timestamp } from './timestamp.tsx'
 import { useRead } from './use-read.ts'
@@ -73,7 +73,7 @@ function Refusal({ because, alternatives, isBestEffort, onStart, onBestEffort }:
               title={utcText(Date.parse(start))}
               onClick={() => onStart(start)}
             >
-              Start at <Timestamp at={start} />
+              Start at <Timestamp at={start} text={dayAndMinuteText} />
             </button>
           ))}
         </p>

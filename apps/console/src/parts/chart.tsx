@@ -88,8 +88,11 @@ interface Drawn extends Required<Pick<ChartProps, 'series' | 'text' | 'kind'>> {
   readonly spanMs: ChartProps['spanMs']
 }
 
-/** Width of the longest time label, such as `16 Nov`, with padding. */
+/** Width of the longest time label, such as `16 Nov 2026`, with padding. */
 const TIME_LABEL_PX = 84
+
+/** Half of the longest time label, which would be cut off at the right edge. */
+const LABEL_OVERHANG_PX = 40
 
 /** Labels show the day only where it changes. */
 const tickTexts = (seconds: readonly number[]): string[] =>
@@ -109,6 +112,7 @@ function optionsOf({ target, series, text, max, kind, spanMs }: Drawn): uPlot.Op
   return {
     width: target.clientWidth,
     height: HEIGHT_PX,
+    padding: [null, LABEL_OVERHANG_PX, null, null],
     cursor: { y: false },
     legend: { live: true },
     scales: {

@@ -36,6 +36,10 @@ it("shows the scheduler's waiting reason", () => {
     'waits for metal-1 to boot',
   )
   expect(activityText(aSession())).toBe('waiting for a worker')
+  const at_risk = reason('capacity_lost', { since: START, cause: textReason('no template is enabled') })
+  expect(activityText(aSession({ admission: { ...aSession().admission, kind: 'admitted', at_risk } }))).toBe(
+    'At risk: the capacity that it was promised is gone: no template is enabled',
+  )
 })
 
 it('shows progress and attempt of the pipeline', () => {

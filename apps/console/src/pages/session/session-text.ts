@@ -1,7 +1,9 @@
 import { isLearner } from '@lcm/contract/route-spec'
+import { isAtRisk } from '@lcm/domain/fleet/lost-promises'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, positionIn } from '@lcm/domain/session/pipeline-position'
+import { admissionText } from '@lcm/domain/text/admission-text'
 import { countText, durationText } from '@lcm/domain/text/format-amounts'
 import { learnerLine, learnerText } from '@lcm/domain/text/learner-text'
 import type { Info } from '../../state/live-state.ts'
@@ -100,6 +102,7 @@ export function activityText(session: LabletSession): string {
   if (known.length > 0) return known.join(' · ')
   switch (status) {
     case 'PENDING':
+      if (isAtRisk(session)) return admissionText(session.admission)
       return waiting_reason?.message ?? 'waiting for a worker'
     case 'SCHEDULED':
       return waiting_reason?.message ?? 'placed, waiting for its start'

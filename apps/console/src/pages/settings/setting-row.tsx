@@ -103,7 +103,9 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
   /** Lists the booked sessions that would lose their capacity before it sends the value. */
   const sendConfirmed = async (value: SettingValue | null) => {
     try {
-      const question = await lossDialog(client, patchOf(name, value), () => void send(value))
+      const to = value === null ? 'its default' : valueText(name, value)
+      const title = `Set ${SETTING_DOCS[name].title} to ${to}?`
+      const question = await lossDialog(client, title, patchOf(name, value), () => void send(value))
       if (question === null) await send(value)
       else dialog.value = question
     } catch (error) {
@@ -145,9 +147,9 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
 }
 
 /** Null if the change takes no promised capacity. */
-async function lossDialog(client: Client, patch: object, onConfirm: () => void): Promise<VNode | null> {
+async function lossDialog(client: Client, title: string, patch: object, onConfirm: () => void): Promise<VNode | null> {
   const { success, data: settings } = CapacityChange.shape.settings.safeParse(patch)
-  const asked = { title: 'Change this setting?', verb: 'Change anyway', onConfirm }
+  const asked = { title, verb: 'Change anyway', onConfirm }
   return success ? capacityLossDialog(client, { ...asked, change: { settings } }) : null
 }
 

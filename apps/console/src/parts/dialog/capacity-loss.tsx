@@ -5,6 +5,7 @@ import { groupedLosses } from '@lcm/domain/calendar/grouped-losses'
 import { countText } from '@lcm/domain/text/format-amounts'
 import type { VNode } from 'preact'
 import { sessionHash } from '../../state/router.ts'
+import { dayAndMinuteText } from '../../state/time-format.ts'
 import { Timestamp } from '../timestamp.tsx'
 import { useRead } from '../use-read.ts'
 import { ConfirmDialog } from './confirm-dialog.tsx'
@@ -82,7 +83,7 @@ function LostSessions({ preview: { affected, sessions }, unless = '' }: LostProp
             <a href={sessionHash(ids[0] ?? '')}>{definition}</a>
             {ids.length > 1 && <span class="number">{countText(ids.length, 'session')}</span>}
             <span class="muted">
-              {owner_name}, <Timestamp at={start} />
+              {owner_name}, <Timestamp at={start} text={dayAndMinuteText} />
             </span>
           </li>
         ))}
