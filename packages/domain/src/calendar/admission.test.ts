@@ -5,7 +5,15 @@ import type { Demand } from '../session/demand.ts'
 import type { Worker } from '../worker/worker.ts'
 import { type Admission, admit, extensibleUntil, nearestStarts, type Seats } from './admission.ts'
 import { type CapacityFacts, capacityOf } from './capacity.ts'
-import { type CapacityProfile, changeCapacity, emptyProfile, enter, leave, settle } from './capacity-profile.ts'
+import {
+  type Capacity,
+  type CapacityProfile,
+  changeCapacity,
+  emptyProfile,
+  enter,
+  leave,
+  settle,
+} from './capacity-profile.ts'
 import type { Use } from './promised-machine.ts'
 import { ALWAYS } from './span.ts'
 
@@ -51,6 +59,9 @@ const use = (id: string, of: Demand, [from, until]: [number, number], more: Part
 }
 const settled = (profile: CapacityProfile) => {
   for (const _ of settle(profile));
+}
+const change = (profile: CapacityProfile, capacity: Capacity) => {
+  for (const _ of changeCapacity(profile, capacity));
 }
 const search = (profile: CapacityProfile, wanted: Seats, isAllowed: (ms: number) => boolean = () => true) => {
   const steps = nearestStarts(profile, wanted, { nowMs: NOW, startMs: wanted.span.fromMs, isAllowed })
@@ -221,7 +232,7 @@ describe('an extension', () => {
     const profile = onWorker()
     for (const id of ['b', 'c']) enter(profile, use(id, HALF, [10.5, 14]))
     const settings = { scale_up_enabled: true, max_workers_per_region: 2 }
-    changeCapacity(profile, capacityOf(facts({ workers: [worker('w-1')], settings })))
+    change(profile, capacityOf(facts({ workers: [worker('w-1')], settings })))
     expect(extensibleUntil(profile, 'running', at(12))).toBe(at(12))
     expect(profile.places.get('c')?.offer.key).toBe('w-1')
     enter(profile, use('running', HALF, [8, 12], { workerId: 'w-1' }))
@@ -241,7 +252,7 @@ describe('when capacity changes', () => {
     const settings = { scale_up_enabled: true, max_workers_per_region: 1 }
     const profile = profileOf({ settings })
     for (const id of ['a', 'b']) enter(profile, use(id, HALF, [10, 12]))
-    changeCapacity(profile, capacityOf(facts({ settings, workers: [worker('w-1')] })))
+    change(profile, capacityOf(facts({ settings, workers: [worker('w-1')] })))
     expect([...profile.places.values()].map(({ offer }) => offer.key)).toEqual(['w-1', 'w-1'])
     expect(profile.unplaced.size).toBe(0)
   })
@@ -253,7 +264,7 @@ describe('when capacity changes', () => {
     })
     for (const id of ['a', 'b', 'c']) enter(profile, use(id, HALF, [10, 12]))
     const settings = { scale_up_enabled: true, max_workers_per_region: 1 }
-    changeCapacity(profile, capacityOf(facts({ workers: [worker('w-1')], settings })))
+    change(profile, capacityOf(facts({ workers: [worker('w-1')], settings })))
     settled(profile)
     expect([...profile.unplaced.keys()]).toEqual(['c'])
     leave(profile, 'a')
@@ -269,9 +280,9 @@ describe('when capacity changes', () => {
     enter(profile, use('running', HALF, [8, 10], { workerId: 'w-1' }))
     enter(profile, use('later', HALF, [11, 12]))
     const settings = { scale_up_enabled: false, max_workers_per_region: 1 }
-    changeCapacity(profile, capacityOf(facts({ settings, workers: [worker('w-1', { cordoned: true })] })))
+    change(profile, capacityOf(facts({ settings, workers: [worker('w-1', { cordoned: true })] })))
     expect([...profile.unplaced.keys()]).toEqual(['later'])
-    changeCapacity(profile, capacityOf(facts({ settings, workers: [worker('w-1')] })))
+    change(profile, capacityOf(facts({ settings, workers: [worker('w-1')] })))
     settled(profile)
     expect([...profile.places.keys()].toSorted()).toEqual(['later', 'running'])
   })
@@ -288,7 +299,7 @@ describe('when capacity changes', () => {
     enter(profile, use('a', QUARTER, [10, 12]))
     expect(refusal(admit(profile, [seats(3, QUARTER, 10, 12)]))).toBe('admitted')
     enter(profile, use('b', QUARTER, [10, 12]))
-    changeCapacity(profile, capacityOf(facts({ templates: [small] })))
+    change(profile, capacityOf(facts({ templates: [small] })))
     settled(profile)
     expect([...profile.unplaced.keys()]).toEqual(['b'])
   })

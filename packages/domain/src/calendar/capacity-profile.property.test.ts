@@ -191,7 +191,7 @@ describe('admission', () => {
           for (const [number, each] of bookings.entries()) book(profile, each, number)
           const ids = [...profile.uses.keys()].toSorted()
           for (const size of [...sizes, 4]) {
-            changeCapacity(profile, capacity(size))
+            for (const _ of changeCapacity(profile, capacity(size)));
             settled(profile)
             for (const machine of profile.machines.values()) expect(isWithinLimits(machine)).toBe(true)
             expect([...profile.places.keys(), ...profile.unplaced.keys()].toSorted()).toEqual(ids)

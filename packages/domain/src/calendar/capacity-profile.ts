@@ -157,8 +157,11 @@ export const isMovable = ({ workerId }: Use): boolean => workerId === null
 
 const latestFirst = (a: Use, b: Use): number => (b.number ?? 0) - (a.number ?? 0) || (a.id < b.id ? 1 : -1)
 
-/** Follows machines that come, go or change. Promises that lose their machine are found another one. */
-export function changeCapacity(profile: CapacityProfile, capacity: Capacity): void {
+/**
+ * Follows machines that come, go or change. Promises that lose their machine are found another one. Yields often; the profile may
+ * be read only when it is done.
+ */
+export function* changeCapacity(profile: CapacityProfile, capacity: Capacity): Generator<void> {
   profile.capacity = capacity
   const before = new Map(profile.machines)
   profile.machines.clear()
@@ -170,13 +173,17 @@ export function changeCapacity(profile: CapacityProfile, capacity: Capacity): vo
   }
   const lost = [...before.values()].flatMap(({ uses }) => [...uses.values()])
   for (const use of lost) takeOff(profile, use)
-  for (const machine of profile.machines.values()) lost.push(...refusedBy(profile, machine))
+  for (const machine of profile.machines.values()) {
+    lost.push(...refusedBy(profile, machine))
+    yield
+  }
   const isArriving = ({ id, workerId }: Use) =>
     workerId !== null && profile.machines.has(workerId) && !profile.places.has(id)
   const arriving = [...profile.uses.values()].filter(isArriving)
   for (const use of [...arriving, ...lost.toSorted((a, b) => latestFirst(b, a))]) {
     profile.uses.delete(use.id)
     enter(profile, use)
+    yield
   }
   profile.isUnsettled ||= profile.unplaced.size > 0
 }
@@ -229,7 +236,7 @@ export function* settle(profile: CapacityProfile): Generator<void> {
   const before = new Map(movable.map(use => [use.id, profile.places.get(use.id)]))
   let fewest = profile.unplaced.size
   for (const order of ORDERS) {
-    for (const use of movable) takeOff(profile, use)
+    yield* takeOffAll(profile, movable)
     for (const use of movable.toSorted(order)) {
       promise(profile, { ...use, machine: null })
       yield
@@ -240,13 +247,21 @@ export function* settle(profile: CapacityProfile): Generator<void> {
     }
     if (profile.unplaced.size === 0) break
   }
-  for (const use of movable) takeOff(profile, use)
+  yield* takeOffAll(profile, movable)
   for (const use of movable) {
     const place = before.get(use.id)
     if (place === undefined) profile.unplaced.set(use.id, use)
     else putAt(profile, place, use)
+    yield
   }
   profile.isUnsettled = false
+}
+
+function* takeOffAll(profile: CapacityProfile, uses: readonly Use[]): Generator<void> {
+  for (const use of uses) {
+    takeOff(profile, use)
+    yield
+  }
 }
 
 /** The promises that compete with these for capacity, directly or through others, and these themselves. */

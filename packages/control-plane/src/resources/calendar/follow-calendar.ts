@@ -46,7 +46,7 @@ export async function followedProfile(api: Api, head: CalendarHead): Promise<Cap
   const capacity = capacityOf(await capacityFacts(api, known))
   const signature = signatureOf(capacity)
   if (signature === known.signature) known.profile.capacity = capacity
-  else changeCapacity(known.profile, capacity)
+  else await inSlices(clock, changeCapacity(known.profile, capacity))
   known.signature = signature
   await inSlices(clock, settle(known.profile))
   calendar.known = known
@@ -145,7 +145,7 @@ async function load(api: Api, { number }: CalendarHead): Promise<Known> {
   }
   for await (const page of pagesOf(api.workers)) for (const worker of page) enterWorker(known, worker)
   const capacity = capacityOf(await capacityFacts(api, known))
-  changeCapacity(known.profile, capacity)
+  await inSlices(api.clock, changeCapacity(known.profile, capacity))
   known.signature = signatureOf(capacity)
   const sessions: LabletSession[] = []
   const pause = pauses(api.clock)

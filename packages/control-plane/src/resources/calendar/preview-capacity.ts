@@ -26,16 +26,16 @@ export async function previewCapacity(
   const before = new Set(profile.unplaced.keys())
   const facts = await capacityFacts(api, { workers, spending: null })
   const after = { ...body, settings: await settingsAfter(api, body), licenses: await licensesAfter(api, body) }
-  changeCapacity(profile, capacityOf(changedFacts(facts, after)))
+  await inSlices(api.clock, changeCapacity(profile, capacityOf(changedFacts(facts, after))))
   await inSlices(api.clock, settle(profile))
-  const ids = [...profile.unplaced.keys()].filter(id => !before.has(id))
-  const sessions = await Promise.all(ids.map(id => api.sessions.get(id)))
+  const lost = [...profile.unplaced.values()].filter(({ id }) => !before.has(id))
+  const first = lost.toSorted((a, b) => a.span.fromMs - b.span.fromMs).slice(0, SHOWN_MAX)
+  const sessions = await Promise.all(first.map(({ id }) => api.sessions.get(id)))
   const shown = sessions
     .filter((session): session is LabletSession => session !== null)
     .sort((a, b) => (a.timeslot.start < b.timeslot.start ? -1 : 1))
-    .slice(0, SHOWN_MAX)
   return {
-    affected: ids.length,
+    affected: lost.length,
     sessions: shown.map(({ id, definition, owner_name, owner, timeslot }) => ({
       id,
       definition: definition.name,
