@@ -25,6 +25,7 @@ export const FLEET_ACTS = {
   'rotate the secret key': 0,
   approve: 0,
   'limit bookings': 0,
+  'limit spending': 0,
   'change a license pool': 0,
   'create from a license pool': 0,
 } as const

@@ -75,6 +75,8 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   },
   'edit a definition': ({ learner }, act) => learner.edit(act.target, act.amount),
   'limit bookings': ({ operator }) => operator.set({ quota_user_live_sessions: 2, quota_user_future_sessions: 3 }),
+  'limit spending': ({ operator }, { amount }) =>
+    operator.set({ budget_usd_per_day: Math.round(amount * 20), idle_timeout_seconds: 900, min_workers: 0 }),
   'move a session': ({ world }, { target }) =>
     world.client.call('moveSession', { params: { id: pick(openSessions(world, isUp), target).id }, body: {} }),
   'change save settings': ({ operator }, { target, amount }) =>

@@ -22,6 +22,7 @@ function openInvariants() {
     requested: requestedState([], now),
     now,
     unreadable: async () => [],
+    sessions: new Map(),
     isCloudHidden: () => false,
   })
   const { signal } = new AbortController()

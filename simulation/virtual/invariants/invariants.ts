@@ -2,6 +2,7 @@ import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/route-spec'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import type { LicensePool } from '@lcm/domain/license/license-pool'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
@@ -13,6 +14,7 @@ import { overdrawnLicenses, wrongLicenseStatus } from './license/license-account
 import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
 import { doubleLicenses } from './license/pool-seats.ts'
 import type { RequestedState } from './requested-state-record.ts'
+import { budgetBill } from './worker/budget-bill.ts'
 import { orphanTerminationLimit } from './worker/orphan-termination-limit.ts'
 import { stopsWithinLimit } from './worker/stop-limit.ts'
 import { unreportedRefusals } from './worker/unreported-login-refusals.ts'
@@ -37,6 +39,8 @@ export interface InvariantParts {
   readonly pools: Collection<LicensePool>
   readonly journal: Journal
   readonly requested: RequestedState
+  /** The latest version of every session. */
+  readonly sessions: ReadonlyMap<string, LabletSession>
   now(): number
   /** Sealed texts that no key opens. */
   unreadable(): Promise<readonly string[]>
@@ -76,6 +80,7 @@ export function invariants(parts: InvariantParts): Invariants {
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
   const orphanLimit = orphanTerminationLimit(parts)
   const licenses = lostLicenses(parts)
+  const bill = budgetBill(parts)
   const accepted: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
   const ofWorker = new Map<string, Set<string>>()
@@ -92,6 +97,7 @@ export function invariants(parts: InvariantParts): Invariants {
       if (parts.now() - checkedMs < CHECK_EVERY_MS) return
       checkedMs = parts.now()
       licenses.step(machines)
+      bill.step()
       for (const rule of overdrawnLicenses(parts)) violated(rule)
       for (const [id, state] of unrecordedMachines(parts))
         if (heldMs(`unrecorded ${id}`, state !== null) > UNRECORDED_MS_MAX)
@@ -102,7 +108,7 @@ export function invariants(parts: InvariantParts): Invariants {
         if (heldMs(`blocked ${id}`, text !== null && !parts.isCloudHidden()) > UNREPORTED_MS_MAX) violated(`${text}`)
     },
     mutated(mutation) {
-      for (const rule of orphanLimit(mutation)) violated(rule)
+      for (const rule of [...orphanLimit(mutation), ...bill.started(mutation)]) violated(rule)
       const leader = registered.get(mutation.service)
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)

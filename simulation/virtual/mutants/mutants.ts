@@ -1,5 +1,6 @@
 import { apiMutants } from './api-mutants.ts'
 import { brokenLabMutants } from './broken-lab-mutants.ts'
+import { budgetMutants } from './budget-mutants.ts'
 import { calendarMutants } from './calendar-mutants.ts'
 import { licenseMutants } from './license-mutants.ts'
 import type { Mutant } from './mutant.ts'
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ruleMutants,
   ...trustMutants,
   ...quotaMutants,
+  ...budgetMutants,
   ...promiseMutants,
   ...brokenLabMutants,
 ]

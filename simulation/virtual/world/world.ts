@@ -200,6 +200,7 @@ function openChecks(base: Base, { labsCountedMs = 1_000, templates = [METAL] }: 
   const checks = invariants({
     ...observed,
     requested: requested,
+    sessions: following.sessions,
     unreadable: unreadableSecrets(base),
     isCloudHidden: () => access.isWrongAccount,
   })
