@@ -1,8 +1,9 @@
+import { timingsOf } from '@lcm/domain/calendar/timings'
 import { reason } from '@lcm/domain/reason'
 import { schedule } from '@lcm/domain/session/scheduling'
 import { REGION } from './fleet.ts'
 import type { FleetView, OpenSession, Order, Policy } from './policy.ts'
-import { NO_TIMINGS, SETTINGS } from './scheduler-policy.ts'
+import { SETTINGS } from './scheduler-policy.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, TERM_MS, WEEK_MS } from './trace.ts'
 
 const LAB_LEAD_MS = 10 * MINUTE_MS
@@ -38,13 +39,14 @@ function fixedFleet(name: string, machines: number, hours: Hours): Policy {
       session => isDue(session, view.nowMs) && hours.covers(session.startMs, session.endMs),
     )
     if (served.length === 0) return []
-    const steps = schedule({
+    const { steps } = schedule({
       sessions: served.map(({ session }) => session),
       definitions: view.definitions,
       workers: view.workers,
       templates: [],
       settings,
-      timings: NO_TIMINGS,
+      timings: timingsOf([]),
+      previous: null,
       region: REGION,
       leaving: new Map(),
       nowMs: view.nowMs,

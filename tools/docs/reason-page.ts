@@ -75,6 +75,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   idle_unknown: { telemetry: 'no_credentials' },
   workers_refuse: { category: 'status' },
   not_idle: { idle_seconds: 600, timeout_seconds: 3600 },
+  idle_without_plan: { idle_seconds: 720, boot_seconds: 600 },
   idle_timeout: { idle_seconds: 3720, timeout_seconds: 3600 },
   budget_exceeded: { limit: 50, spent_usd: 40, committed_usd: 8, needed_usd: 4 },
   budget_booked: { period: 'day', date: '2026-06-02', limit: 50, spent_usd: 0, committed_usd: 46.5, needed_usd: 4.25 },

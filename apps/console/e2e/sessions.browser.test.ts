@@ -165,6 +165,7 @@ describe('sessions', () => {
   })
 
   it('are extended, requeued, moved and canceled', async () => {
+    await api().call('patchSettings', { body: { schedule_ahead_minutes: 35 } })
     const { id } = await book(LAB, 30)
     const { page } = await open({ at: `#/sessions?q=${id}` })
     const row = rowOf(page, id)
@@ -198,6 +199,7 @@ describe('sessions', () => {
     await button(page, /^TERMINATED/).click()
     await row.getByText('admin canceled the session').waitFor()
     expect(page.url()).toContain(`status=TERMINATED&q=${id}`)
+    await api().call('patchSettings', { body: { schedule_ahead_minutes: null } })
   })
 
   it('that wait show the reason and are retried on request', async () => {

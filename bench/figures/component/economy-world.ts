@@ -1,7 +1,8 @@
 /** Figure of 5.9: whether the economy bench agrees with the whole system, over two days. */
+
+import { plannerPolicy } from '../../economy/planner-policy.ts'
 import { playInWorld } from '../../economy/play-in-world.ts'
 import { playTrace } from '../../economy/play-trace.ts'
-import { schedulerPolicy } from '../../economy/scheduler-policy.ts'
 import { syntheticTrace } from '../../economy/synthetic-trace.ts'
 import { type Booking, DAY_MS, HOUR_MS, TERM_MS } from '../../economy/trace.ts'
 import { atMost, conclude, measured, shown } from '../../report/figure-report.ts'
@@ -26,7 +27,7 @@ function dayOf({ seed, day }: (typeof DAYS)[number]): Booking[] {
 const days: { readonly bench: number; readonly world: number; readonly boots: number; readonly what: string }[] = []
 for (const each of DAYS) {
   const bookings = dayOf(each)
-  const { hours, boots, workers } = playTrace(bookings, schedulerPolicy('LCM'), { seed: each.seed })
+  const { hours, boots, workers } = playTrace(bookings, plannerPolicy('LCM'), { seed: each.seed })
   const bench = hours.boot + hours.lab + hours.reserved + hours.idle
   const world = await playInWorld(bookings, each.seed)
   const what = [

@@ -92,6 +92,7 @@ const aCycle = (workers: readonly Worker[]): SchedulingInput => ({
   timings: timingsOf([]),
   region: 'us-east-1',
   leaving: new Map(),
+  previous: null,
   nowMs: start,
 })
 
@@ -118,7 +119,7 @@ function timesOf(rounds: number, work: () => unknown): Times {
 
 const fleet = aFleet(WORKERS)
 const roomy = aCycle(fleet)
-const placed = schedule(roomy).filter(({ kind }) => kind === 'assign').length
+const placed = schedule(roomy).steps.filter(({ kind }) => kind === 'assign').length
 const demand = demandOf(definitionOf(1), 'ls-1')
 const large = aFleet(PLACEMENT_WORKERS)
 const cycles: Readonly<Record<string, Times>> = {

@@ -4,6 +4,7 @@ import { LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { z } from 'zod'
 import { SettingsView } from './administration.ts'
+import { PlanSummary } from './calendar/plan.ts'
 import { DefinitionSummary } from './definition.ts'
 import { WorkerView } from './worker.ts'
 
@@ -55,6 +56,11 @@ export const RESOURCE_KINDS = {
     kind: 'lab_record',
     keyPrefix: '/lcm/lab-records/',
     event: { name: 'lab', view: LabRecord, isDeletable: true },
+  },
+  plans: {
+    kind: 'plan',
+    keyPrefix: '/lcm/plans/',
+    event: { name: 'plan', view: PlanSummary, isDeletable: false },
   },
   services: { kind: 'service', keyPrefix: '/lcm/services/', event: null },
 } as const satisfies Readonly<Record<string, ResourceKind>>

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { ADMINISTRATION_ROUTES } from './administration.ts'
 import { CALENDAR_ROUTES } from './calendar/calendar.ts'
 import { CAPACITY_PREVIEW_ROUTES } from './calendar/capacity-preview.ts'
+import { PLAN_CONTROLLER_ROUTES, PLAN_ROUTES } from './calendar/plan.ts'
 import { TIMING_ROUTES } from './calendar/timing.ts'
 import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
@@ -30,6 +31,7 @@ export const ROUTES = {
   ...CALENDAR_ROUTES,
   ...CAPACITY_PREVIEW_ROUTES,
   ...LICENSE_POOL_ROUTES,
+  ...PLAN_ROUTES,
   ...SERVICE_ROUTES,
   ...DEFINITION_ROUTES,
   ...SESSION_ROUTES,
@@ -44,6 +46,7 @@ export const ROUTES = {
   ...ADMINISTRATION_ROUTES,
   ...WORKER_CONTROLLER_ROUTES,
   ...FLEET_CONTROLLER_ROUTES,
+  ...PLAN_CONTROLLER_ROUTES,
   ...SERVICE_CONTROLLER_ROUTES,
   ...SESSION_CONTROLLER_ROUTES,
   ...SAVE_CONTROLLER_ROUTES,

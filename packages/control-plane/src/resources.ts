@@ -10,6 +10,7 @@ import type { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { LicensePool } from '@lcm/domain/license/license-pool'
 import { Person } from '@lcm/domain/person'
+import { StoredPlan } from '@lcm/domain/plan/stored-plan'
 import { Quota } from '@lcm/domain/quota/quota'
 import type { ReasonCode } from '@lcm/domain/reason'
 import { ServiceInstance } from '@lcm/domain/service-instance'
@@ -40,6 +41,7 @@ import { definitionFor, narrowSettings, narrowTemplate, sessionFor, withoutQuery
 import { CalendarHead } from './resources/calendar/calendar-head.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
+import { planSummary } from './resources/plan/plan-view.ts'
 import { saveView } from './resources/save/save-view.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
 import { workerView } from './resources/worker/worker-view.ts'
@@ -241,6 +243,13 @@ export const RESOURCES = {
     hint: () => ({}),
     view: (parts, settings) => settingsView(parts, settings),
     visibility: { kind: 'by_role', narrow: narrowSettings },
+  }),
+  /** One document, which the leading scheduler replaces when its meaning changes. */
+  plans: withEvents('plans', {
+    schema: StoredPlan,
+    hint: () => ({}),
+    view: (_, plan) => planSummary(plan),
+    visibility: { kind: 'redacted', sessions: () => [], redact: () => null, wasShown: () => false, shownSince: null },
   }),
   /** One document per service: its newest term and the requests to its leader. */
   services: published('services', { schema: ServiceTerm, hint: () => ({}) }),

@@ -57,6 +57,7 @@ export function redactWaitingReason(because: Reason): Reason {
 }
 
 const PLACEMENTS: ReadonlySet<string> = new Set<ReasonCode>([
+  'placed_as_planned',
   'placed_on_fullest',
   'placed_on_empty',
   'capacity_already_reserved',

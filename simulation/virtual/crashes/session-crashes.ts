@@ -63,9 +63,9 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     async walk({ operator, learner }) {
       await operator.createAndRun('metal-1')
       const booked = [
-        await learner.book('four', { duration_minutes: 20 }),
-        await learner.book('four', { duration_minutes: 20 }),
-        await learner.book('four', { duration_minutes: 20 }),
+        await learner.book('four', { duration_minutes: 30 }),
+        await learner.book('four', { duration_minutes: 30 }),
+        await learner.book('four', { duration_minutes: 30 }),
       ]
       for (const { id } of booked) await learner.until(id, 'ARCHIVED', 90 * MINUTE_MS)
     },
@@ -76,6 +76,7 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     labs: 3,
     isLong: true,
     async walk({ operator, manual, learner, world }) {
+      await operator.set({ schedule_ahead_minutes: 35 })
       const { id: worker } = await operator.createAndRun('metal-1')
       const { id } = await learner.book('two', { duration_minutes: 60 })
       await learner.until(id, 'RUNNING')

@@ -1,4 +1,11 @@
-import { SETTING_DEFAULTS, type SettingName, type SettingsPatch, type SettingValues } from '@lcm/domain/fleet/settings'
+import {
+  effectiveSettings,
+  type GivenSettings,
+  SETTING_DEFAULTS,
+  type SettingName,
+  type SettingsPatch,
+  type SettingValues,
+} from '@lcm/domain/fleet/settings'
 import { MINUTE_MS } from '../world/durations.ts'
 
 /** Time until all controllers have read a changed setting. */
@@ -31,7 +38,7 @@ export function settingsHistory(now: () => number): SettingsHistory {
   let periods: readonly Period[] = [{ values: {}, fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }]
   function valuesAt<N extends SettingName>(name: N, atMs: number): SettingValues[N][] {
     const possible = periods.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
-    return possible.map(({ values }) => ({ ...SETTING_DEFAULTS, ...withoutNull(values) })[name])
+    return possible.map(({ values }) => effectiveSettings(withoutNull(values), {})[name])
   }
   return {
     record(patch) {
@@ -64,5 +71,5 @@ export function settingsHistory(now: () => number): SettingsHistory {
 }
 
 /** Null resets a setting to its default. */
-const withoutNull = (values: SettingsPatch): Partial<SettingValues> =>
+const withoutNull = (values: SettingsPatch): GivenSettings =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))

@@ -6,7 +6,7 @@ import { aClass } from './class-fixture.ts'
 it('a class ends on the hour, and its idle workers count from then on', async () => {
   const { world, operator, learner, over } = await aClass(205)
   const { clock } = world.time
-  await operator.set({ scale_down_cooldown_seconds: 0 })
+  await operator.set({ idle_action: 'pause', scale_down_cooldown_seconds: 0 })
   const end = `${toInstant(clock.now()).slice(0, 10)}T02:00:00.000Z`
   await world.runFor(toMs(end) - clock.now() - 100 * MINUTE_MS)
   const workers: string[] = []

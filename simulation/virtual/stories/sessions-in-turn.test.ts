@@ -8,6 +8,7 @@ it('two classes that follow each other share a worker, and the second lab starts
   const { clock } = world.time
   const noon = `${toInstant(clock.now()).slice(0, 10)}T02:00:00.000Z`
   await world.runFor(toMs(noon) - clock.now() - 100 * MINUTE_MS)
+  await operator.set({ schedule_ahead_minutes: 35 })
   const { id: worker } = await operator.createAndRun('one')
   // Each lab of four nodes fills a worker without a license.
   const start = toInstant(toMs(noon) - HOUR_MS)

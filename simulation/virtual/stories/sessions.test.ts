@@ -31,6 +31,7 @@ describe('a session', () => {
   const PHASES: readonly SessionStatus[] = ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING']
   it.each(PHASES)('canceled while %s leaves nothing behind', async phase => {
     const { world, operator, learner, over } = await aClass(302)
+    await operator.set({ schedule_ahead_minutes: 35 })
     await operator.createAndRun('metal-1')
     const start = inMinutes(world.time.clock.now(), phase === 'PENDING' ? 60 : 15)
     const { id } = await learner.book('two', { start })
@@ -86,6 +87,7 @@ function teardownOf({ state_history }: LabletSession) {
 describe('a session that loses', () => {
   it('its worker to a manual termination goes on elsewhere, and so does the next', async () => {
     const { world, operator, manual, learner, over } = await aClass(305)
+    await operator.set({ schedule_ahead_minutes: 35 })
     const { id } = await operator.createAndRun('metal-1')
     const running = await learner.book('two', { duration_minutes: 60 })
     await learner.until(running.id, 'RUNNING')

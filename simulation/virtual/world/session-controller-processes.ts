@@ -1,14 +1,17 @@
 import { apiClient } from '@lcm/client/client'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { Dispatch } from '@lcm/contract/route-spec'
+import type { Controller } from '@lcm/controllers/kit/controller-types'
 import { decisionLog } from '@lcm/controllers/kit/decision-log'
+import { outages } from '@lcm/controllers/kit/dependency-outages'
+import { heartbeat } from '@lcm/controllers/kit/heartbeat'
 import { registeredElection } from '@lcm/controllers/kit/registered-election'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
 import { labletController } from '@lcm/controllers/lablet/controller'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/controllers/scheduler/config'
 import { resourceScheduler } from '@lcm/controllers/scheduler/controller'
 import type { LocalCoordination } from '@lcm/coordination/local/coordination'
-import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
+import { allOf, type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import { type ControllerProcess, processOf, syncedClock } from './controller-process.ts'
@@ -62,9 +65,22 @@ export function sessionProcesses(environment: SessionEnvironment): SessionProces
               config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: CML_LOGIN, ...settings.lablets },
             })
       const { coordination, run } = environment
-      return processOf(controller, { instanceId, incarnation, coordination, run, companion: shared.decisions.service })
+      const companion = withHeartbeat(controller, shared, service)
+      return processOf(controller, { instanceId, incarnation, coordination, run, companion })
     },
   }
+}
+
+/** The idle policy follows a plan only while its scheduler reports. */
+function withHeartbeat(
+  { loop, plan }: Controller,
+  parts: ReturnType<typeof partsOf>,
+  service: SessionService,
+): HostedService {
+  if (service !== 'resource-scheduler') return parts.decisions.service
+  const { quietClient: client, clock, logger } = parts
+  const shared = { ...parts, client, service, loop, plan, version: '0.0.0', problems: () => [] }
+  return allOf('companions', [parts.decisions.service, heartbeat({ ...shared, outages: outages({ clock, logger }) })])
 }
 
 interface Named {
@@ -84,6 +100,7 @@ function partsOf(
   const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
   const dispatch = environment.dispatch(instanceId, service)
   const client = apiClient(hearing(incarnation.watch(sessionCallName, traced(dispatch, time))), { token })
+  const quietClient = apiClient(hearing(dispatch), { token })
   const election = environment.elect(incarnation.lateElection(coordination.election(service, instanceId)))
   return {
     client,
@@ -91,7 +108,8 @@ function partsOf(
     logger,
     meter: silentMeter,
     election: registeredElection({ election, service, client, clock, logger }),
-    decisions: decisionLog({ client: apiClient(hearing(dispatch), { token }), clock, logger, instanceId }),
+    quietClient,
+    decisions: decisionLog({ client: quietClient, clock, logger, instanceId }),
     changeKeys: {
       ...coordination.changeKeys,
       source: (prefix: string) => incarnation.lateWatch(coordination.changeKeys.source(prefix)),

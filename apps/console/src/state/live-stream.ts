@@ -139,6 +139,7 @@ function apply(event: PositionedEvent['event'], { live, samples, updates, decisi
     updates.publish(event.data.resource)
     decisions.add(event.data)
   } else if (event.type === 'settings.updated' || event.type === 'settings.created') updates.publish('settings')
+  else if (event.type.startsWith('plan.')) updates.publish('plan')
   else if (event.type.startsWith('save.')) updates.publish('saves')
   else if (kind !== undefined && 'version' in event) change(keptOf(live, kind), event)
   if (event.type === 'worker.deleted') samples.forget(event.id)

@@ -59,7 +59,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'plan',
     summary: 'Show what each controller would do now, without doing it',
-    load: async () => (await import('./fleet/plan-command.ts')).definePlan,
+    load: async () => (await import('./plan/plan-command.ts')).definePlan,
   },
   {
     name: 'top',

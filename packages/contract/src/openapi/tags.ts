@@ -12,6 +12,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'lab-records': 'Labs on workers, created by LCM or found there.',
   capacity: 'What a change of limits, templates or workers would take from booked sessions.',
   calendar: 'The booked time of all sessions, and everything that a forecast is computed from.',
+  plan: 'Which machine will serve which session, and what it costs.',
   fleet: 'All workers together: counts, cost and planned actions.',
   events: 'A stream of all changes.',
   decisions: 'Decisions of controllers and their reasons.',

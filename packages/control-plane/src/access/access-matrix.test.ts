@@ -67,6 +67,7 @@ async function aPlane() {
   await plane.put('leaks', { ...stamps, id: 'll-5k1r2m3n8pq4t', ...leak, ...open })
   const free = { seats: 4, taken: {}, secret_refs: {} }
   await plane.put('licensePools', { ...stamps, id: 'lp-5k1r2m3n8pq4t', product: 'CML_Enterprise', ...free })
+  await plane.put('plans', { ...stamps, id: 'fleet', at, until: at, usd: 0, fence: {}, ...emptyPlan })
   await plane.put('notificationTargets', aTarget())
   await plane.put('notifications', aNotification())
   await plane.put('quotas', { ...stamps, id: OWNER.id, given: {}, ledger: {} })
@@ -77,6 +78,12 @@ async function aPlane() {
   for (const id of ['pe-5k1r2m3n8pq4t', 'pe-6m2t8v4w9xy1z'])
     await plane.put('people', { ...stamps, id, ...profile, ...state })
   return plane
+}
+
+const emptyPlan = {
+  machines: [],
+  unplaced: [{ session_id: SESSION, because: textReason('full') }],
+  left_out: { machines: 0, steps: 0, session_ids: 0, unplaced: 0 },
 }
 
 const KEY = Buffer.alloc(32, 1)

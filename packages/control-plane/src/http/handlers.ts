@@ -1,11 +1,11 @@
 import type { SIM_CONTROL_PATH } from '@lcm/contract/administration'
-import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
+import type { RouteName } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS, loginLinkOf } from '../access/login-codes.ts'
-import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request, Stream } from '../api-context.ts'
+import type { Api, Reply, Request } from '../api-context.ts'
 import type { EventStreams } from '../changes/events.ts'
 import { createBackup, type MakeBackup } from '../create-backup.ts'
 import type { StoredDefinition } from '../internal-documents.ts'
@@ -26,24 +26,15 @@ import { definitionView } from '../resources/definition/definition-view.ts'
 import { warningsOf } from '../resources/definition/definition-warnings.ts'
 import { previewPlacement } from '../resources/definition/placement-preview.ts'
 import { getDefinition, listDefinitions } from '../resources/definition/queries.ts'
-import { recordSync, requestSync } from '../resources/definition/sync-definition.ts'
+import { requestSync } from '../resources/definition/sync-definition.ts'
 import { labGraphs } from '../resources/definition/topology/lab-graph.ts'
 import { fleetCost } from '../resources/fleet/fleet-cost.ts'
 import { fleetSummary } from '../resources/fleet/fleet-summary.ts'
 import { fleetWarnings } from '../resources/fleet/fleet-warnings.ts'
-import { checkWorkerIdle } from '../resources/fleet/idle-check.ts'
-import { listLicenseLeaks, reportLicenseLeak, resolveLicenseLeak } from '../resources/fleet/license-leaks.ts'
-import { permitOrphanTermination } from '../resources/fleet/permit-orphan-termination.ts'
-import { scaleUp } from '../resources/fleet/scale-up.ts'
-import { recordDecisions } from '../resources/journal/entries.ts'
+import { listLicenseLeaks, resolveLicenseLeak } from '../resources/fleet/license-leaks.ts'
 import { listAudit, sessionDecisions, workerDecisions, workerHistory } from '../resources/journal/queries.ts'
-import { allocatePorts } from '../resources/lab/allocate-ports.ts'
-import { bindLab } from '../resources/lab/bind-lab-to-session.ts'
-import { discoverLabs } from '../resources/lab/discover-labs.ts'
 import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
-import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
-import { stopLabsOf } from '../resources/lab/stop-labs.ts'
 import {
   createLicensePool,
   deleteLicensePool,
@@ -58,27 +49,17 @@ import { createTarget, deleteTarget, patchTarget, testTarget } from '../resource
 import { createPerson, invitedPerson, patchPerson, removePerson, revokePerson } from '../resources/person/commands.ts'
 import { mergePerson } from '../resources/person/merge-people.ts'
 import { getPerson, listPeople } from '../resources/person/queries.ts'
+import { getPlan } from '../resources/plan/queries.ts'
 import { patchQuota } from '../resources/quota/patch-quota.ts'
 import { getQuota, listQuotas } from '../resources/quota/queries.ts'
 import { deleteSave } from '../resources/save/delete-save.ts'
 import { getSave, listSaves, saveTopology } from '../resources/save/queries.ts'
 import { saveSession } from '../resources/save/request-save.ts'
-import { storeSave } from '../resources/save/store-save.ts'
-import { secretReads } from '../resources/secret/secret-reads.ts'
-import {
-  deregisterLicense,
-  registerLicense,
-  setCredentials,
-  workerSecrets,
-} from '../resources/secret/secrets-and-licenses.ts'
-import { reportInstance, requestOfLeader } from '../resources/service/commands.ts'
+import { deregisterLicense, registerLicense, setCredentials } from '../resources/secret/secrets-and-licenses.ts'
+import { requestOfLeader } from '../resources/service/commands.ts'
 import { fleetPlan, listServices } from '../resources/service/queries.ts'
-import { registerTerm, resetTerm } from '../resources/service/term-fencing.ts'
-import { assignSession } from '../resources/session/assign-session.ts'
 import { createSession, createSessions } from '../resources/session/create-session.ts'
 import { getSession, listMySessions, listSessions } from '../resources/session/queries.ts'
-import { releaseSession } from '../resources/session/release-session.ts'
-import { reportSession } from '../resources/session/report-session.ts'
 import {
   cancelSession,
   extendSession,
@@ -89,27 +70,24 @@ import {
 import { patchSettings } from '../resources/settings/patch-settings.ts'
 import { getSettings } from '../resources/settings/queries.ts'
 import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from '../resources/template/commands.ts'
-import { listTemplates, readTemplate, templateUserData } from '../resources/template/queries.ts'
+import { listTemplates, readTemplate } from '../resources/template/queries.ts'
 import { listTimings } from '../resources/timing/queries.ts'
 import { createToken, deleteToken } from '../resources/token/commands.ts'
 import { listTokens } from '../resources/token/queries.ts'
 import { approveWorker, repinWorker } from '../resources/worker/approve-worker.ts'
 import { createWorker } from '../resources/worker/create-worker.ts'
-import { cleanUpWorkers, deleteWorker } from '../resources/worker/delete-worker-records.ts'
+import { deleteWorker } from '../resources/worker/delete-worker-records.ts'
 import { cancelDrain, drainWorker } from '../resources/worker/drain-worker.ts'
-import { importWorker } from '../resources/worker/import-worker.ts'
 import { patchWorker } from '../resources/worker/patch-worker.ts'
 import { getWorker, listWorkers, workerActivity } from '../resources/worker/queries.ts'
 import { refreshWorker } from '../resources/worker/refresh-worker.ts'
-import { openLaunchAttempt, reportStatus } from '../resources/worker/report-status.ts'
-import { resumeWorker } from '../resources/worker/resume-worker.ts'
 import { retryWorker } from '../resources/worker/retry-worker.ts'
 import { setDesiredStatus } from '../resources/worker/set-desired-status.ts'
-import { reportMetrics, workerMetrics } from '../resources/worker/worker-metrics.ts'
+import { workerMetrics } from '../resources/worker/worker-metrics.ts'
 import { workerView } from '../resources/worker/worker-view.ts'
+import { labletControllerHandlers, workerControllerHandlers } from './controller-handlers.ts'
+import { created, empty, encoded, file, type Handle, type HandlerMap, json, stream } from './handler-kinds.ts'
 
-type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
-type HandlerMap = { [N in RouteName]: (request: RequestOf<N>) => Promise<ReplyOf<N>> }
 /** A request whose parts were validated with the schemas of its route. */
 export type RawRequest = Request<Record<string, string>, unknown, unknown>
 /**
@@ -146,45 +124,6 @@ export function handlers(parts: HandlerParts): Handlers {
   }
   return all
 }
-
-type Handle<R, T> = (request: R) => Promise<T>
-
-/** Wrappers that tag the result of a command or query. */
-const json =
-  <R, T>(handle: Handle<R, T>): Handle<R, Json<T>> =>
-  async request => ({ kind: 'json', body: await handle(request) })
-
-const created =
-  <R, T>(handle: Handle<R, T>): Handle<R, Created<T>> =>
-  async request => ({ kind: 'created', body: await handle(request) })
-
-/** For a request that finds its resource when it is repeated. */
-const createdOnce =
-  <R, T>(handle: Handle<R, { readonly body: T; readonly isNew: boolean }>): Handle<R, Created<T> | Json<T>> =>
-  async request => {
-    const { body, isNew } = await handle(request)
-    return { kind: isNew ? 'created' : 'json', body }
-  }
-
-const encoded =
-  <R, T>(handle: Handle<R, Encoded<T>>): Handle<R, Encoded<T>> =>
-  request =>
-    handle(request)
-
-const empty =
-  <R>(handle: Handle<R, unknown>): Handle<R, Empty> =>
-  async request => {
-    await handle(request)
-    return { kind: 'empty' }
-  }
-
-const stream =
-  <R>(open: (request: R) => AsyncIterable<string>): Handle<R, Stream> =>
-  async request => ({ kind: 'stream', events: open(request) })
-
-const file =
-  <R>(make: Handle<R, AsyncIterable<Uint8Array>>): Handle<R, File> =>
-  async request => ({ kind: 'file', chunks: await make(request) })
 
 const workerHandlers = (api: Api) => {
   const view = async (changed: Promise<Worker>) => workerView(api, await changed)
@@ -228,6 +167,7 @@ const fleetHandlers = (api: Api) =>
     getFleetCost: json(request => fleetCost(api, request.query)),
     getFleetUsage: json(request => fleetUsage(api, request.query)),
     getCalendar: json(request => fleetCalendar(api, request.query)),
+    getPlan: json(() => getPlan(api)),
     getFleetPlan: json(request => fleetPlan(api, request.actor)),
     listTimings: json(request => listTimings(api, request)),
     listServices: json(({ actor }) => listServices(api, actor)),
@@ -354,46 +294,4 @@ const notificationHandlers = ({ api, notify }: HandlerParts) =>
     listNotifications: json(request => listNotifications(api, request)),
     retryNotification: json(request => retryNotification(api, request)),
     deleteNotification: empty(request => discardNotification(api, request)),
-  }) satisfies Partial<HandlerMap>
-
-/** Routes of the worker-controller and the resource-scheduler. */
-const workerControllerHandlers = (api: Api) => {
-  const reads = secretReads(api)
-  const view = async (changed: Promise<Worker>) => workerView(api, await changed)
-  return {
-    reportWorkerStatus: json(request => view(reportStatus(api, request))),
-    openLaunchAttempt: json(request => view(openLaunchAttempt(api, request))),
-    reportWorkerMetrics: empty(request => reportMetrics(api, request)),
-    checkWorkerIdle: json(request => checkWorkerIdle(api, request)),
-    stopWorkerLabs: json(request => stopLabsOf(api, request)),
-    importWorker: createdOnce(async request => {
-      const { worker, isNew } = await importWorker(api, request)
-      return { body: await workerView(api, worker), isNew }
-    }),
-    scaleUp: createdOnce(request => scaleUp(api, request)),
-    cleanUpWorkers: json(request => cleanUpWorkers(api, request)),
-    getWorkerSecrets: json(request => workerSecrets(api, reads, request)),
-    getTemplateUserData: json(request => templateUserData(api, reads, request)),
-    permitOrphanTermination: json(request => permitOrphanTermination(api, request)),
-    reportLicenseLeak: createdOnce(request => reportLicenseLeak(api, request)),
-    recordDecisions: empty(request => recordDecisions(api, request)),
-    reportInstance: json(request => reportInstance(api, request)),
-    registerTerm: json(request => registerTerm(api, request)),
-    resetTerm: empty(request => resetTerm(api, request)),
-  } satisfies Partial<HandlerMap>
-}
-
-/** Routes of the resource-scheduler and the lablet-controller. */
-const labletControllerHandlers = (api: Api) =>
-  ({
-    assignSession: json(request => assignSession(api, request)),
-    resumeWorker: json(async request => workerView(api, await resumeWorker(api, request))),
-    reportSession: json(request => reportSession(api, request)),
-    bindLab: json(request => bindLab(api, request)),
-    releaseSession: json(request => releaseSession(api, request)),
-    storeSave: json(request => storeSave(api, request)),
-    allocatePorts: json(request => allocatePorts(api, request)),
-    reportLab: json(request => reportLab(api, request)),
-    discoverLabs: json(request => discoverLabs(api, request)),
-    recordSync: json(async request => definitionView(await recordSync(api, request))),
   }) satisfies Partial<HandlerMap>

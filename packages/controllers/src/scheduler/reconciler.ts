@@ -1,8 +1,10 @@
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
-import type { Reason } from '@lcm/domain/reason'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { isDue, schedule } from '@lcm/domain/session/scheduling'
+import type { Plan } from '@lcm/domain/plan/plan'
+import { boundedPlan } from '@lcm/domain/plan/stored-plan'
+import { hasEnded, isFinal, type LabletSession, type SessionStatus } from '@lcm/domain/session/lablet-session'
+import { isWaiting, schedule } from '@lcm/domain/session/scheduling'
+import type { SchedulingInput } from '@lcm/domain/session/scheduling-types'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   type Logger,
@@ -23,7 +25,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { TermMemory } from '../kit/term-memory.ts'
 import type { TimingsCache } from '../kit/timings-cache.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
-import { type DefinitionCache, type Demand, readDemand, readSupply } from './observe.ts'
+import { type DefinitionCache, type Demand, readDemand, readHosts, readStoredPlan, readSupply } from './observe.ts'
 import { type PerformParts, performSteps } from './perform.ts'
 import { type CycleReport, cycleReport } from './report.ts'
 import type { CycleResult, SchedulerMemory } from './term-memory.ts'
@@ -36,62 +38,88 @@ export interface CycleParts extends PerformParts {
   readonly timings: TimingsCache
 }
 
-/** Observes all sessions, decides once for all of them and performs the steps. Writes nothing when there is nothing to do. */
+/**
+ * Observes all sessions and workers, plans the next days, and performs what is due. Plans again only when something changed or the
+ * plan has something to do, and writes nothing when there is nothing to do.
+ */
 export async function cycle(parts: CycleParts, context: ReconcileContext): Promise<ReconciliationResult> {
   const { clock, memory, counters, config } = parts
   const startedMs = clock.monotonic()
   const cycle = cycleReport(parts, context, () => Math.round(clock.monotonic() - startedMs))
   memory.cycleBegins()
   try {
-    const bookings = await readDemand(parts.client, context.signal)
-    if (bookings === null) {
-      memory.cycleEnds(null)
-      counters.add('cycles')
-      return success('no session is waiting or placed')
-    }
-    const { sessions, due, reasons, isToBeRepeated } = await carried(parts, cycle, bookings)
-    memory.cycleEnds({ ...due, sessions, reasons, nowMs: clock.now() })
+    const done = await carriedOut(parts, cycle, await readDemand(parts.client, context.signal))
+    memory.cycleEnds(done)
     counters.add('cycles')
     if (cycle.failures() > 0) return retry(`${cycle.failures()} writes failed`)
-    if (isToBeRepeated) return requeue('a planned worker is held', 0)
-    const pending = sessions.filter(isPending).length
-    const message = `${pending} sessions were PENDING, ${reasons.size} are not placed yet`
-    return pending > 0 ? requeue(message, config.reconcileIntervalMs) : success(message)
+    if (done.isToBeRepeated) return requeue('a planned worker is held', 0)
+    const pending = done.sessions.filter(isWaiting).length
+    const message = `${pending} sessions were PENDING, ${done.reasons.size} are not placed yet`
+    const inMs = Math.min(done.nextMs - clock.now(), config.reconcileIntervalMs)
+    return pending > 0 ? requeue(message, Math.max(0, inMs)) : success(message)
   } catch (error) {
     memory.cycleFails()
     throw error
   }
 }
 
-const isPending = ({ status }: LabletSession): boolean => status === 'PENDING'
-
-interface Carried {
-  readonly sessions: readonly LabletSession[]
-  readonly due: Pick<CycleResult, 'definitions' | 'settings' | 'timings'>
-  readonly reasons: ReadonlyMap<string, Reason>
+interface CarriedOut extends CycleResult {
   readonly isToBeRepeated: boolean
 }
 
-async function carried(parts: CycleParts, cycle: CycleReport, bookings: Demand): Promise<Carried> {
-  const { client, clock, config, definitions } = parts
-  const held = parts.memory.heldWorkers
-  const { settings } = bookings
-  const nowMs = clock.now()
-  const { sessions, leaving } = await unassignLostWorkers(parts, cycle, bookings, nowMs)
-  const known = await definitions.of(
-    sessions.map(({ definition }) => definition.id),
-    cycle.signal,
+async function carriedOut(parts: CycleParts, cycle: CycleReport, demand: Demand): Promise<CarriedOut> {
+  const { client, clock, memory } = parts
+  const { signal } = cycle
+  const { settings } = demand
+  const first = await readSupply(client, { hasDemand: demand.sessions.some(isWaiting), signal })
+  const hosts = await readHosts(client, { sessions: demand.sessions, workers: first.workers }, signal)
+  const { sessions, leaving, hasReturned } = await unassignLostWorkers(
+    parts,
+    cycle,
+    { ...demand, workers: hosts },
+    clock.now(),
   )
-  const due = { settings, definitions: known, timings: await parts.timings.read(cycle.signal) }
-  if (leaving.size === 0 && !sessions.some(session => isDue(session, due, nowMs)))
-    return { sessions, due, reasons: new Map(), isToBeRepeated: false }
-  const supply = await readSupply(client, cycle.signal)
+  const isOutdated = hasReturned || (leaving.size > 0 && first.templates.length === 0)
+  const supply = isOutdated ? await readSupply(client, { hasDemand: true, signal }) : first
+  const open = sessions.filter(isToPlan)
+  const held = memory.heldWorkers
   forgetChanged(held, supply.workers)
-  const workers = supply.workers.filter(({ id }) => !held.has(id))
-  const steps = schedule({ ...supply, ...due, workers, sessions, leaving, region: config.region, nowMs })
+  const input: SchedulingInput = {
+    ...supply,
+    ...{ sessions: open, leaving, settings, region: parts.config.region },
+    workers: supply.workers.filter(({ id }) => !held.has(id)),
+    definitions: await parts.definitions.of(
+      open.map(({ definition }) => definition.id),
+      signal,
+    ),
+    timings: await parts.timings.read(signal),
+    previous: await memory.planBefore(() => readStoredPlan(client, signal)),
+    nowMs: clock.now(),
+  }
+  const known = memory.planFor(input)
+  if (known !== null) return { ...known, sessions, workers: supply.workers, isToBeRepeated: false }
+  const { plan, steps, later, nextMs } = schedule(input)
   const done = await performSteps(parts, cycle, steps)
   for (const { id, version } of supply.workers) if (done.held.includes(id)) held.set(id, version)
-  return { sessions, due, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
+  await storePlan(parts, cycle, plan)
+  const result = { sessions, workers: supply.workers, reasons: done.reasons, later, nextMs }
+  memory.planned(input, { ...result, plan, isSettled: steps.length === 0 })
+  return { ...result, isToBeRepeated: done.held.length > 0 }
+}
+
+/** Sessions that wait, or hold capacity. */
+const isToPlan = (session: LabletSession): boolean =>
+  isWaiting(session) || (session.worker_id !== null && !isFinal(session.status))
+
+/** Only a plan that would be carried out otherwise is written. A new leader confirms the one before it. */
+async function storePlan(parts: CycleParts, cycle: CycleReport, plan: Plan): Promise<void> {
+  const { client, memory, counters } = parts
+  const body = boundedPlan(plan)
+  if (memory.isStored(body)) return
+  const written = await cycle.write(call => client.call('putPlan', { ...call, body }))
+  if (written?.kind !== 'taken') return
+  memory.stored(body)
+  counters.add('plans_stored')
 }
 
 /** A worker that was changed since may not be held any more. */
@@ -118,9 +146,11 @@ export interface CycleLoopParts extends Omit<CycleParts, 'memory'> {
 export function cycleLoop(parts: CycleLoopParts): Reconciliation {
   const { memory, config, clock, logger, meter } = parts
   const everything = { list: () => onePage(CYCLE), keyOf: () => CYCLE }
-  const isNewsOfSession = ({ id, version, status, deleted }: ChangeHint) =>
-    status === 'PENDING' && deleted !== true && !memory.current().isEcho(id, version)
-  const isNewsOfWorker = (hint: ChangeHint) => isLeaving(hint) || memory.current().isCapacityAwaited()
+  const isNewsOfSession = (hint: ChangeHint) =>
+    (hint.status === 'PENDING' && hint.deleted !== true && !memory.current().isEcho(hint.id, hint.version)) ||
+    (isEnding(hint) && memory.current().isEnd(hint.id))
+  const isNewsOfWorker = (hint: ChangeHint) =>
+    isLeaving(hint) || memory.current().isCapacityAwaited() || memory.current().isNewsOfWorker(hint)
   const polls = poll({
     ...everything,
     intervalMs: config.reconcileIntervalMs,
@@ -143,6 +173,10 @@ export function cycleLoop(parts: CycleLoopParts): Reconciliation {
     reconcile: (_, context) => cycle({ ...parts, memory: memory.current() }, context),
   })
 }
+
+/** Its worker may have no other use. */
+const isEnding = ({ status, desired_status: wanted, deleted }: ChangeHint): boolean =>
+  deleted === true || wanted === 'TERMINATED' || (status !== undefined && hasEnded(status as SessionStatus))
 
 /** Sessions on such a worker need another placement. */
 const isLeaving = ({ status, desired_status: wanted }: ChangeHint): boolean =>

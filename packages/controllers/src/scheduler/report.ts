@@ -14,6 +14,7 @@ const COUNTERS = {
   expired: 'sessions whose timeslot ended before they were placed',
   returned: 'sessions that were unassigned from a lost worker',
   moved: 'sessions with a lab that were moved away from their worker',
+  plans_stored: 'plans that were stored because they changed',
   resumed: 'workers that were started for sessions',
   scale_up_requested: 'scale-up requests that were granted',
   scale_up_refused: 'scale-up requests that were refused',

@@ -1,25 +1,28 @@
-import { toInstant, toMs } from '@lcm/domain/instant'
-import { type Reason, reason } from '@lcm/domain/reason'
+import type { ChangeHint } from '@lcm/coordination/change-keys'
+import { toInstant } from '@lcm/domain/instant'
+import type { Reason } from '@lcm/domain/reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { dueMs } from '@lcm/domain/session/scheduling'
-import type { SchedulingInput } from '@lcm/domain/session/scheduling-types'
+import { isOver, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Schedule } from '@lcm/domain/session/scheduling'
+import type { Worker } from '@lcm/domain/worker/worker'
 import type { Meter } from '@lcm/runtime'
 import { planBoard } from '../kit/decision-log.ts'
 import { isSchedulable } from './observe.ts'
+import { type PlanMemory, planMemory } from './plan-memory.ts'
 
-const MINUTE_MS = 60_000
-
-/** State of one term: the result of the last cycle, and refusals of the API. */
-export interface SchedulerMemory {
+/** State of one term: the plan, the result of the last cycle, and refusals of the API. */
+export interface SchedulerMemory extends PlanMemory {
   cycleBegins(): void
   cycleFails(): void
-  /** Null when no session waits for anything. */
-  cycleEnds(result: CycleResult | null): void
+  cycleEnds(result: CycleResult): void
   /** Notes a version that this term wrote, so its change hint wakes no cycle. */
   wrote(session: LabletSession): void
   /** Whether the last cycle knew this version of a session, or a newer one. */
   isEcho(sessionId: string, version: number): boolean
+  /** Whether the last cycle knew the session as one that goes on. */
+  isEnd(sessionId: string): boolean
+  /** Whether the last cycle knew the worker in another status. */
+  isNewsOfWorker(hint: ChangeHint): boolean
   /** Whether a change of a worker may matter: sessions wait, or may wait after the cycle in progress. */
   isCapacityAwaited(): boolean
   plan(): readonly PlannedAction[]
@@ -29,10 +32,11 @@ export interface SchedulerMemory {
   readonly heldWorkers: Map<string, number>
 }
 
-export interface CycleResult extends Pick<SchedulingInput, 'sessions' | 'definitions' | 'settings' | 'timings'> {
+export interface CycleResult extends Pick<Schedule, 'later' | 'nextMs'> {
+  readonly sessions: readonly LabletSession[]
+  readonly workers: readonly Worker[]
   /** By session: why it is due and not placed. */
   readonly reasons: ReadonlyMap<string, Reason>
-  readonly nowMs: number
 }
 
 export interface SchedulerGauges {
@@ -56,9 +60,12 @@ export function schedulerMemory(gauges: SchedulerGauges): SchedulerMemory {
   let waits = 0
   let isInProgress = false
   let versions = new Map<string, number>()
+  let open: ReadonlySet<string> = new Set()
+  let workers: ReadonlyMap<string, string> = new Map()
   gauges.set(waits, sessions)
 
   return {
+    ...planMemory(),
     heldWorkers: new Map(),
     cycleBegins() {
       isInProgress = true
@@ -68,16 +75,20 @@ export function schedulerMemory(gauges: SchedulerGauges): SchedulerMemory {
     },
     cycleEnds(result) {
       isInProgress = false
-      const managed = (result?.sessions ?? []).filter(isSchedulable)
+      const managed = result.sessions.filter(isSchedulable)
       sessions = managed.length
-      waits = result?.reasons.size ?? 0
+      waits = result.reasons.size
       board.clear()
-      for (const { resource, ...planned } of result === null ? [] : planOf(result)) board.set(resource, planned)
+      for (const { resource, ...planned } of planOf(result)) board.set(resource, planned)
       versions = new Map(managed.map(({ id, version }) => [id, Math.max(version, versions.get(id) ?? 0)]))
+      open = new Set(result.sessions.filter(session => !isOver(session)).map(({ id }) => id))
+      workers = new Map(result.workers.map(worker => [worker.id, statusesOf(worker)]))
       gauges.set(waits, sessions)
     },
     wrote: ({ id, version }) => void versions.set(id, version),
     isEcho: (id, version) => version <= (versions.get(id) ?? 0),
+    isEnd: id => open.has(id),
+    isNewsOfWorker: hint => workers.get(hint.id) !== statusesOf(hint),
     isCapacityAwaited: () => isInProgress || waits > 0,
     plan: board.plan,
     sessionsManaged: () => sessions,
@@ -85,22 +96,22 @@ export function schedulerMemory(gauges: SchedulerGauges): SchedulerMemory {
   }
 }
 
-function planOf({ sessions, reasons, nowMs, ...due }: CycleResult): PlannedAction[] {
+type Statuses = Pick<ChangeHint, 'status' | 'desired_status' | 'service_status'>
+const statusesOf = ({ status, desired_status, service_status }: Statuses): string =>
+  `${status} ${desired_status} ${service_status}`
+
+function planOf({ reasons, later }: CycleResult): PlannedAction[] {
   const waits = [...reasons].map(([id, because]) => ({
     resource: `session:${id}`,
     action: 'wait',
     because,
     due_at: null,
   }))
-  const later = sessions
-    .filter(session => session.status === 'PENDING' && session.desired_status === 'RUNNING')
-    .map(session => ({ ...session, atMs: dueMs(session, due) }))
-    .filter(({ atMs }) => atMs > nowMs)
-    .map(({ id, timeslot, atMs }) => ({
-      resource: `session:${id}`,
-      action: 'place',
-      because: reason('placed_ahead', { minutes: Math.round((toMs(timeslot.start) - atMs) / MINUTE_MS) }),
-      due_at: toInstant(atMs),
-    }))
-  return [...waits, ...later]
+  const places = later.map(({ session, atMs, because }) => ({
+    resource: `session:${session.id}`,
+    action: 'place',
+    because,
+    due_at: toInstant(atMs),
+  }))
+  return [...waits, ...places]
 }

@@ -1,6 +1,7 @@
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { departureOf } from '@lcm/domain/session/place-again-reason'
+import type { Worker } from '@lcm/domain/worker/worker'
 import type { Demand } from './observe.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'
@@ -14,13 +15,15 @@ export interface Unassigned {
   readonly sessions: readonly LabletSession[]
   /** By session id: why a session leaves its worker as soon as another has capacity. */
   readonly leaving: ReadonlyMap<string, Reason>
+  /** Whether a session was unassigned, which releases capacity. */
+  readonly hasReturned: boolean
 }
 
 /** Unassigns sessions from lost or leaving workers, so they are placed in the same cycle. */
 export async function unassignLostWorkers(
   parts: LostWorkersParts,
   cycle: CycleReport,
-  { sessions, workers }: Demand,
+  { sessions, workers }: Pick<Demand, 'sessions'> & { readonly workers: readonly Worker[] },
   nowMs: number,
 ): Promise<Unassigned> {
   const byId = new Map(workers.map(worker => [worker.id, worker]))
@@ -32,7 +35,7 @@ export async function unassignLostWorkers(
     if (departure.needsCapacity) leaving.set(session.id, departure.because)
     else returned.set(session.id, (await unassign(parts, cycle, session, departure.because)) ?? session)
   }
-  return { sessions: sessions.map(each => returned.get(each.id) ?? each), leaving }
+  return { sessions: sessions.map(each => returned.get(each.id) ?? each), leaving, hasReturned: returned.size > 0 }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { CLOUD_ERROR_CLASSES, CloudError } from '@lcm/cloud/errors'
+import { heldFrom } from '@lcm/domain/calendar/worker-ledger'
 import { toInstant } from '@lcm/domain/instant'
 import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -35,6 +36,17 @@ describe('a probe', () => {
     ['has no CML that answers', { service_status: 'UNAVAILABLE' }],
   ])('is not due to a worker that %s', (_, more) => {
     expect(probeSchedule(MINUTE_MS).isDue(serving(more), 0)).toBe(false)
+  })
+
+  it('is due every minute for a while after the last session was released', () => {
+    const times = probeSchedule(5 * MINUTE_MS)
+    const use = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, ...heldFrom('2026-01-01T00:00:00.000Z') }
+    const due = Array.from({ length: 40 }, (_, minute) => minute).filter(minute => {
+      const isDue = times.isDue(serving(minute < 12 ? { reservations: { 'ls-1': use } } : {}), minute * MINUTE_MS)
+      if (isDue) times.requested('w-1', minute * MINUTE_MS)
+      return isDue
+    })
+    expect(due).toEqual([0, 5, 10, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 26, 31, 36])
   })
 
   it('is dropped with the worker', () => {

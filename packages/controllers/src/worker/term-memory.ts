@@ -175,6 +175,9 @@ function reportedStaleSince({ conditions }: Worker): number | null {
   return stale === undefined ? null : toMs(stale.since)
 }
 
+/** How often a worker that lost its last session is probed, and for how long: it may be stopped soon. */
+const RELEASED = { everyMs: 60_000, forMs: 10 * 60_000 } as const
+
 /** The time of the last probe of each worker's CML. A new leader probes at once. */
 interface ProbeSchedule {
   isDue(worker: Worker, nowMs: number): boolean
@@ -184,13 +187,26 @@ interface ProbeSchedule {
 
 export function probeSchedule(everyMs: number): ProbeSchedule {
   const lastMs = new Map<string, number>()
+  const inUse = new Set<string>()
+  const releasedMs = new Map<string, number>()
   return {
     isDue(worker, nowMs) {
-      if (worker.status !== 'RUNNING' || worker.service_status !== 'AVAILABLE') return false
-      return nowMs - (lastMs.get(worker.id) ?? Number.NEGATIVE_INFINITY) >= everyMs
+      const { id, status, service_status, reservations } = worker
+      if (Object.keys(reservations).length > 0) {
+        inUse.add(id)
+        releasedMs.delete(id)
+      } else if (inUse.delete(id)) releasedMs.set(id, nowMs)
+      if (status !== 'RUNNING' || service_status !== 'AVAILABLE') return false
+      const lastOf = lastMs.get(id) ?? Number.NEGATIVE_INFINITY
+      const released = releasedMs.get(id) ?? Number.POSITIVE_INFINITY
+      const isReleased = nowMs >= released && nowMs < released + RELEASED.forMs
+      if (isReleased && lastOf < released) return true
+      return nowMs - lastOf >= (isReleased ? Math.min(everyMs, RELEASED.everyMs) : everyMs)
     },
     requested: (workerId, nowMs) => void lastMs.set(workerId, nowMs),
-    forget: workerId => void lastMs.delete(workerId),
+    forget(workerId) {
+      for (const each of [lastMs, inUse, releasedMs]) each.delete(workerId)
+    },
   }
 }
 

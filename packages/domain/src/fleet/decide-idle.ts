@@ -2,7 +2,9 @@ import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Guard } from '../worker/decision/decision.ts'
 import { approvalRequired, needsApproval } from '../worker/instance-trust.ts'
+import { POLICY } from '../worker/lifecycle.ts'
 import type { Worker } from '../worker/worker.ts'
+import { type IdleCalendar, isUsedByHand } from './idle-calendar.ts'
 import type { SettingValues } from './settings.ts'
 
 /** The activity of users in the telemetry; null if it could not be read, which never counts as idle. */
@@ -48,6 +50,14 @@ interface Check {
   readonly verdict: () => IdleVerdict
 }
 
+export interface IdleContext {
+  readonly fleet: FleetCounts | null
+  readonly nowMs: number
+  readonly unreadable?: Unreadable | null
+  /** What `idle_action: calendar` goes by. */
+  readonly calendar?: IdleCalendar | null
+}
+
 /**
  * Whether an idle worker is stopped now. The guards are checked in this order. Without a fleet only
  * the worker itself is judged: thousands of workers are counted only for one that may be stopped.
@@ -56,25 +66,27 @@ export function decideIdle(
   worker: Worker,
   evidence: IdleEvidence | null,
   settings: SettingValues,
-  { fleet, nowMs, unreadable = null }: { fleet: FleetCounts | null; nowMs: number; unreadable?: Unreadable | null },
+  { fleet, nowMs, unreadable = null, calendar = null }: IdleContext,
 ): IdleDecision {
   const idleMs = nowMs - referenceMs(worker, evidence)
-  const isIdle = evidence !== null && idleMs >= settings.idle_timeout_seconds * 1000
+  const byCalendar = settings.idle_action === 'calendar' && !isUsedByHand(worker, evidence) ? calendar : null
+  const rest = restOf(worker, { idleMs, settings, calendar: byCalendar, isReadable: evidence !== null })
   const checks = [
     equal('already_paused', worker.desired_status !== 'RUNNING', false, () => ({
       kind: 'skipped_auto_pause',
       because: reason('stop_already_requested'),
     })),
     ...(evidence === null && unreadable !== null ? [readable(unreadable)] : []),
-    idleLongEnough(idleMs, isIdle, { evidence, settings }),
-    ...eligibility(worker, evidence, settings, nowMs),
-    ...(fleet === null ? [] : allowance(settings, fleet, nowMs)),
+    rest.check,
+    ...eligibility(worker, evidence, settings, { nowMs, isPlanned: byCalendar !== null }),
+    ...(fleet === null ? [] : allowance(settings, fleet, { nowMs, isPlanned: byCalendar?.step != null })),
   ]
   const hasSessions = Object.keys(worker.reservations).length > 0
-  const idleSince = isIdle && !hasSessions ? toInstant(nowMs - idleMs) : null
+  const idleSince = rest.check.guard.passed && !hasSessions ? toInstant(nowMs - idleMs) : null
   const failed = checks.find(({ guard }) => !guard.passed)
   const guards = checks.map(({ guard }) => guard)
-  return { verdict: failed?.verdict() ?? stopped(worker, settings, idleMs), guards, idleSince }
+  const kind = settings.idle_action === 'drain' ? 'drain' : 'pause'
+  return { verdict: failed?.verdict() ?? { kind, because: rest.because() }, guards, idleSince }
 }
 
 type GuardValue = string | number | boolean
@@ -93,19 +105,41 @@ const readable = (unreadable: Unreadable): Check =>
     because: reason('idle_unknown', { telemetry: unreadable }),
   }))
 
-function idleLongEnough(
-  idleMs: number,
-  passed: boolean,
-  { evidence, settings }: { evidence: IdleEvidence | null; settings: SettingValues },
-): Check {
-  const [value, limit] = [Math.floor(idleMs / 1000), settings.idle_timeout_seconds]
-  const params = { idle_seconds: inWholeMinutes(value), timeout_seconds: limit }
+/** Whether the worker has rested long enough, and why it is stopped then. */
+interface Rest {
+  readonly check: Check
+  readonly because: () => Reason
+}
+
+interface RestInput {
+  readonly idleMs: number
+  readonly settings: SettingValues
+  readonly calendar: IdleCalendar | null
+  readonly isReadable: boolean
+}
+
+function restOf(worker: Worker, input: RestInput): Rest {
+  const { idleMs, settings, calendar, isReadable } = input
+  const unless = (because: () => Reason) => (): IdleVerdict => ({
+    kind: 'skipped_not_idle',
+    because: isReadable ? because() : reason('telemetry_unreadable'),
+  })
+  if (calendar?.step != null) {
+    const { kind, because } = calendar.step
+    const guard = { name: 'plan', value: kind, limit: 'stop', passed: isReadable && kind === 'stop' }
+    return { check: { guard, verdict: unless(() => because) }, because: () => because }
+  }
+  const limit = calendar === null ? settings.idle_timeout_seconds : Math.ceil(calendar.bootMs / 1000)
+  const value = Math.floor(idleMs / 1000)
+  const guard = { name: 'idle_seconds', value, limit, passed: isReadable && value >= limit }
+  const not_idle = { idle_seconds: inWholeMinutes(value), timeout_seconds: limit }
+  const idle = { worker: worker.name, idle_seconds: Math.floor(idleMs / 60_000) * 60 }
   return {
-    guard: { name: 'idle_seconds', value, limit, passed },
-    verdict: () => ({
-      kind: 'skipped_not_idle',
-      because: evidence === null ? reason('telemetry_unreadable') : reason('not_idle', params),
-    }),
+    check: { guard, verdict: unless(() => reason('not_idle', not_idle)) },
+    because: () =>
+      calendar === null
+        ? reason('idle_timeout', { ...idle, timeout_seconds: limit })
+        : reason('idle_without_plan', { ...idle, boot_seconds: limit }),
   }
 }
 
@@ -127,9 +161,15 @@ export function referenceMs(worker: Worker, evidence: IdleEvidence | null): numb
 
 const OFF_FOR_ALL = 'off for all'
 
-function eligibility(worker: Worker, evidence: IdleEvidence | null, settings: SettingValues, nowMs: number): Check[] {
+function eligibility(
+  worker: Worker,
+  evidence: IdleEvidence | null,
+  settings: SettingValues,
+  { nowMs, isPlanned }: { nowMs: number; isPlanned: boolean },
+): Check[] {
   const { status, wanted_by } = worker
-  const resumed = worker.pause.last_resumed_at
+  // A start for sessions holds a worker no longer than they do.
+  const resumed = isPlanned && worker.desired_by === POLICY.resume ? null : worker.pause.last_resumed_at
   const snoozedMs = resumed === null ? 0 : toMs(resumed) + settings.idle_snooze_seconds * 1000 - nowMs
   const snoozed = Math.max(0, Math.ceil(snoozedMs / 1000))
   const heldMs = worker.desired_until === null ? 0 : toMs(worker.desired_until) - nowMs
@@ -174,10 +214,15 @@ export const effectiveIdleAction = ({
 const wantedAction = ({ idle_action }: SettingValues): string =>
   idle_action === 'none' ? 'pause or drain' : idle_action
 
-/** The guards that depend on the rest of the fleet. */
-function allowance(settings: SettingValues, fleet: FleetCounts, nowMs: number): Check[] {
+/** The guards that depend on the rest of the fleet. A stop that the plan explains needs no brake. */
+function allowance(
+  settings: SettingValues,
+  fleet: FleetCounts,
+  { nowMs, isPlanned }: { nowMs: number; isPlanned: boolean },
+): Check[] {
   const { running } = fleet
   const { min_workers, scale_down_cooldown_seconds: cooldown } = settings
+  const brakes = isPlanned ? [] : [shareBrake(settings, fleet)]
   return [
     eligible('fleet_held', fleet.isHeld, false, () => reason('fleet_held')),
     {
@@ -187,7 +232,7 @@ function allowance(settings: SettingValues, fleet: FleetCounts, nowMs: number): 
         because: reason('min_workers_reached', { running, min_workers }),
       }),
     },
-    cooldown === 'off' ? shareBrake(settings, fleet) : cooldownBrake(cooldown, fleet, nowMs),
+    ...(cooldown === 'off' ? brakes : [cooldownBrake(cooldown, fleet, nowMs)]),
   ]
 }
 
@@ -209,13 +254,4 @@ function cooldownBrake(cooldown: number, { lastScaleDownAt: last }: FleetCounts,
       because: reason('scale_down_cooldown', { elapsed_seconds: elapsed, cooldown_seconds: cooldown }),
     }),
   }
-}
-
-function stopped({ name }: Worker, settings: SettingValues, idleMs: number): IdleVerdict {
-  const params = {
-    worker: name,
-    idle_seconds: Math.floor(idleMs / 60_000) * 60,
-    timeout_seconds: settings.idle_timeout_seconds,
-  }
-  return { kind: settings.idle_action === 'drain' ? 'drain' : 'pause', because: reason('idle_timeout', params) }
 }

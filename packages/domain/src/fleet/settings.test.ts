@@ -31,6 +31,16 @@ describe('the effective settings', () => {
   })
 })
 
+describe('without an idle action', () => {
+  it('workers follow the calendar, or a timeout that was set', () => {
+    expect(effectiveSettings({}, {}).idle_action).toBe('calendar')
+    expect(effectiveSettings({ idle_timeout_seconds: 60 }, {}).idle_action).toBe('pause')
+    expect(effectiveSettings({}, { idle_timeout_seconds: 60 }).idle_action).toBe('pause')
+    expect(effectiveSettings({ idle_action: 'calendar' }, { idle_timeout_seconds: 60 }).idle_action).toBe('calendar')
+    expect(effectiveSettings({ idle_timeout_seconds: 60 }, { idle_action: 'drain' }).idle_action).toBe('drain')
+  })
+})
+
 describe('a patch', () => {
   it('adds, replaces, and resets with null', () => {
     const given = { min_workers: 3, idle_timeout_seconds: 60 }

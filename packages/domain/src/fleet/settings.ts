@@ -29,7 +29,11 @@ export const SettingValues = z.strictObject({
   idle_snooze_seconds: seconds.meta({
     description: 'How long after a start or resume a worker is not stopped for being idle.',
   }),
-  idle_action: z.enum(['pause', 'drain', 'none']).meta({ description: 'What happens to an idle worker.' }),
+  idle_action: z.enum(['calendar', 'pause', 'drain', 'none']).meta({
+    description:
+      'What happens to a worker without sessions: `calendar` stops it when sleeping costs less than staying until its next use; ' +
+      '`pause` and `drain` stop it after the idle timeout.',
+  }),
   idle_running_nodes: z
     .enum(['pause', 'keep'])
     .meta({ description: 'Whether a worker with running lab nodes counts as in use.' }),
@@ -78,8 +82,9 @@ export const SettingValues = z.strictObject({
       'How long before its timeslot a lab is started; `auto`: as long as the latest labs of its definition took, or its nodes need.',
     example: AUTO,
   }),
-  schedule_ahead_minutes: minutes.meta({
-    description: 'How long before its timeslot a session is placed, or longer if its lab needs it.',
+  schedule_ahead_minutes: z.union([minutes, z.literal(AUTO)]).meta({
+    description: 'How long before its timeslot a session is placed; `auto`: when its lab must start.',
+    example: AUTO,
   }),
   save_interval_minutes: minutes.meta({
     description: 'How often the work of a session is saved; 0 saves only on request and at the end.',
@@ -132,7 +137,7 @@ export const SETTING_DEFAULTS: SettingValues = {
   idle_detection_enabled: true,
   idle_timeout_seconds: 3600,
   idle_snooze_seconds: 3600,
-  idle_action: 'pause',
+  idle_action: 'calendar',
   idle_running_nodes: 'pause',
   scale_down_enabled: false,
   min_workers: 0,
@@ -148,7 +153,7 @@ export const SETTING_DEFAULTS: SettingValues = {
   license_on_terminate: 'boot',
   license_on_stop: 'keep',
   boot_lead_minutes: AUTO,
-  schedule_ahead_minutes: 35,
+  schedule_ahead_minutes: AUTO,
   save_interval_minutes: 10,
   saves_kept: 3,
   save_retention_days: 30,
@@ -211,8 +216,12 @@ export const SETTING_SOURCES = ['given', 'environment', 'default'] as const
 export type SettingSource = (typeof SETTING_SOURCES)[number]
 
 /** The effective settings: the stored value, else that of the environment, else the default. */
-export const effectiveSettings = (given: GivenSettings, environment: GivenSettings): SettingValues =>
-  SettingValues.parse({ ...SETTING_DEFAULTS, ...present(environment), ...present(given) })
+export function effectiveSettings(given: GivenSettings, environment: GivenSettings): SettingValues {
+  const set: GivenSettings = { ...present(environment), ...present(given) }
+  // A timeout that was chosen applies to every worker, as before there was a calendar.
+  const action = set.idle_timeout_seconds === undefined ? SETTING_DEFAULTS.idle_action : 'pause'
+  return SettingValues.parse({ ...SETTING_DEFAULTS, idle_action: action, ...set })
+}
 
 export function sourceOfSetting(name: SettingName, given: GivenSettings, environment: GivenSettings): SettingSource {
   if (given[name] !== undefined) return 'given'

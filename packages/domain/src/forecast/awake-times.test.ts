@@ -50,6 +50,19 @@ describe('a machine that follows its plan', () => {
     expect(timesOf(awakeByPlan([step('stop', 30)], runs))).toEqual([[0, 0, 30]])
   })
 
+  it('is not stopped while it boots, or is kept, and runs on when it is needed again before that', () => {
+    const boots = { ...STOPPED, servesMs: 10 * MINUTE_MS }
+    expect(timesOf(awakeByPlan([step('stop', 0)], boots))).toEqual([[0, 10, 10]])
+    const steps = [step('stop', 20), step('wake', 50), step('stop', 200)]
+    expect(timesOf(awakeByPlan(steps, boots, 40 * MINUTE_MS))).toEqual([
+      [0, 10, 40],
+      [50, 60, 200],
+    ])
+    const played = awakeByPlan(steps, boots, 60 * MINUTE_MS)
+    expect(timesOf(played)).toEqual([[0, 10, 200]])
+    expect(played.marks.map(({ kind }) => kind)).toEqual(['stop'])
+  })
+
   it('carries out overdue steps at once, and none after the end', () => {
     expect(timesOf(awakeByPlan([step('wake', -5), step('stop', 2000)], STOPPED))).toEqual([[0, 10, 1000]])
     expect(awakeByPlan([step('wake', 1000)], STOPPED)).toEqual({ awake: [], marks: [] })

@@ -18,27 +18,32 @@ export interface MachineStart {
 
 export type Wakefulness = Pick<MachineUse, 'awake' | 'marks'>
 
-/** A machine that follows the steps of its plan. */
-export function awakeByPlan(steps: readonly PlannedStep[], start: MachineStart): Wakefulness {
+/** A machine that follows the steps of its plan, but is not stopped while it boots, or before `keptUntilMs`. */
+export function awakeByPlan(steps: readonly PlannedStep[], start: MachineStart, keptUntilMs = 0): Wakefulness {
   const { nowMs, untilMs, servesMs, boot, firstBoot } = start
   const awake: AwakeTime[] = []
   const marks: MachineMark[] = []
   let open = servesMs === null ? null : { fromMs: nowMs, servesMs }
-  for (const { kind, at } of steps) {
-    const atMs = Math.max(nowMs, toMs(at))
+  for (const [index, { kind, at }] of steps.entries()) {
+    const atMs = Math.max(nowMs, toMs(at), isStart(kind) ? 0 : keptUntilMs, isStart(kind) ? 0 : (open?.servesMs ?? 0))
     if (kind === 'stay' || atMs >= untilMs) continue
-    marks.push({ kind, atMs })
-    if (kind === 'wake' || kind === 'buy') {
+    if (isStart(kind)) {
+      if (open !== null) continue
       const { meanMs } = kind === 'buy' ? (firstBoot ?? boot) : boot
-      open ??= { fromMs: atMs, servesMs: atMs + meanMs }
+      open = { fromMs: atMs, servesMs: atMs + meanMs }
     } else if (open !== null) {
+      const next = steps.slice(index + 1).find(each => isStart(each.kind))
+      if (next !== undefined && toMs(next.at) <= atMs) continue
       awake.push({ ...open, untilMs: atMs })
       open = null
     }
+    marks.push({ kind, atMs })
   }
   if (open !== null) awake.push({ ...open, untilMs })
   return { awake, marks }
 }
+
+const isStart = (kind: PlannedStep['kind']): kind is 'wake' | 'buy' => kind === 'wake' || kind === 'buy'
 
 /** A machine that is stopped once it was not used for so long, and woken for its next use as the plan would. */
 export function awakeByTimeout(uses: readonly Span[], timeoutMs: number, start: MachineStart): Wakefulness {

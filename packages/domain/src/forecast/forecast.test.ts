@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BEST_EFFORT } from '../calendar/session-admission.ts'
-import { heldFrom } from '../calendar/worker-ledger.ts'
 import { SETTING_DEFAULTS, type SettingValues } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { WorkerTemplate } from '../template/worker-template.ts'
@@ -120,8 +119,8 @@ describe('the forecast of a class', () => {
       machines: 2,
     })
     expect(totals).toMatchObject({ boots: 2, machines: 2 })
-    // 25 min to boot, 5 min lead, 2 h, 2 min teardown, and an hour until the idle timeout.
-    expect(totals.hours).toBeCloseTo((2 * (25 + 5 + 120 + 2 + 60)) / 60)
+    // 25 min to boot, 5 min lead, 2 h, 2 min teardown.
+    expect(totals.hours).toBeCloseTo((2 * (25 + 5 + 120 + 2)) / 60)
     expect(totals.by_cause).toMatchObject({
       boot: expect.closeTo((2 * 4 * 13) / 60),
       session: expect.closeTo((2 * 4 * 127) / 60),
@@ -163,12 +162,12 @@ describe('the forecast of a class', () => {
       status: 'RUNNING',
       service_status: 'AVAILABLE',
       capacity: { declared: CAPACITY, reserved: needs },
-      reservations: { 'ls-0001': { ...needs, ...heldFrom(NOW) } },
+      reservations: { 'ls-0001': { ...needs, since: NOW, from: NOW, until: at(2 + 2 / 60), started_at: NOW } },
       billing: { since: NOW, cause: 'session', closed_usd: 0 },
     })
     const running = session(1, { kind: 'small', from: -1, hours: 3 }, { status: 'RUNNING', worker_id: 'w-1' })
     const { totals, machines, late, least } = forecastOf(calendar([running], { workers: [worker] }), 7)
-    expect(totals).toMatchObject({ boots: 0, machines: 1, hours: expect.closeTo(2 + 62 / 60) })
+    expect(totals).toMatchObject({ boots: 0, machines: 1, hours: expect.closeTo(2 + 2 / 60) })
     expect(machines[0]).toMatchObject({ name: 'metal-1', sessions: [{ session_id: 'ls-0001' }] })
     expect(late).toEqual([])
     expect(least).toMatchObject({ bound: { boots: 0, hours: expect.closeTo(2 + 2 / 60) } })
@@ -176,7 +175,7 @@ describe('the forecast of a class', () => {
 
   it('counts a worker that was just created, though nothing is booked on it', () => {
     const { totals, least } = forecastOf(calendar([], { workers: [aWorkerNow({ status: 'PENDING' })] }), 7)
-    // It boots for 13 minutes, and is stopped an hour later.
+    // It boots for 13 minutes, and is stopped after the idle timeout, because people created it.
     expect(totals).toMatchObject({ boots: 1, machines: 1, hours: expect.closeTo(73 / 60) })
     expect(totals.by_cause).toMatchObject({ boot: expect.closeTo((4 * 13) / 60), idle: expect.closeTo(4) })
     expect(least).toBeNull()
@@ -236,7 +235,9 @@ describe('variants', () => {
 
   it('are computed the same way with other settings', () => {
     const asSet = machineUsd(forecastOf(calendar(twoClasses), 7))
-    expect(machineUsd(forecast('idle_timeout_seconds=0'))).toBeLessThan(asSet)
+    const byTimeout = machineUsd(forecast('idle_action=pause'))
+    expect(byTimeout).toBeGreaterThan(asSet)
+    expect(machineUsd(forecast('idle_action=pause,idle_timeout_seconds=0'))).toBeLessThan(byTimeout)
     expect(machineUsd(forecast('idle_action=none'))).toBeGreaterThan(asSet * 5)
     expect(machineUsd(forecast('min_workers=1'))).toBeGreaterThan(asSet * 5)
   })

@@ -1,6 +1,7 @@
 import { type Span, spanOf } from '../calendar/span.ts'
 import type { Timings } from '../calendar/timings.ts'
 import { effectiveIdleAction, referenceMs } from '../fleet/decide-idle.ts'
+import { isUsedByHand } from '../fleet/idle-calendar.ts'
 import { diskUsdPerHour } from '../fleet/machine-facts.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
@@ -116,7 +117,10 @@ function wakefulnessOf({ machine, worker, sessions }: Planned, { calendar, timin
     firstBoot: worker === null ? timings.firstBootMs(machine.template_name) : null,
   }
   const timeoutMs = idleTimeoutMs(calendar.settings, worker)
-  return timeoutMs === null ? awakeByPlan(machine.steps, start) : awakeByTimeout(sessions, timeoutMs, start)
+  if (timeoutMs !== null) return awakeByTimeout(sessions, timeoutMs, start)
+  const isByHand = worker !== null && isUsedByHand(worker, null)
+  const keptUntilMs = isByHand ? start.lastUseMs + calendar.settings.idle_timeout_seconds * 1000 : 0
+  return awakeByPlan(machine.steps, start, keptUntilMs)
 }
 
 /** When the CML of a worker serves; null if its machine neither runs nor is being started. */
@@ -141,7 +145,7 @@ function bootSinceMs({ status, desired_status, entered_status_at }: Worker, nowM
 /** How long a machine without sessions runs on; null if the calendar decides, infinite if no policy stops it. */
 function idleTimeoutMs(settings: SettingValues, worker: Worker | null): number | null {
   const { idle_detection_enabled, idle_timeout_seconds } = settings
-  const action: string = effectiveIdleAction(settings)
+  const action = effectiveIdleAction(settings)
   const isKept = worker !== null && (worker.protected || !worker.idle_detection_enabled)
   if (!idle_detection_enabled || action === 'none' || isKept) return Number.POSITIVE_INFINITY
   return action === 'calendar' ? null : idle_timeout_seconds * 1000

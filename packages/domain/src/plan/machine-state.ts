@@ -7,18 +7,16 @@ import {
 } from '../calendar/machine-calendar.ts'
 import type { Span } from '../calendar/span.ts'
 import type { Timings } from '../calendar/timings.ts'
-import { emptied } from '../calendar/worker-ledger.ts'
+import { emptied, ledgerTime, spanOfReservation } from '../calendar/worker-ledger.ts'
 import { STOP_MS } from '../economy/machine-model.ts'
 import { toMs } from '../instant.ts'
-import { isArriving, isResumable } from '../session/decide-capacity-wait.ts'
+import { isArriving, isResumable, isStuck } from '../session/decide-capacity-wait.ts'
 import { type Offer, offersOf } from '../session/decide-scale-up.ts'
 import type { Demand } from '../session/demand.ts'
 import { expectedCapacity, type FreeCapacity, freeCapacityOf } from '../session/free-capacity.ts'
-import { hasEnded } from '../session/lablet-session.ts'
 import { refusalOf } from '../session/placement.ts'
 import { needsApproval } from '../worker/instance-trust.ts'
 import type { Worker } from '../worker/worker.ts'
-import type { Reservation } from '../worker/worker-field-schemas.ts'
 import { blockedSinceOf } from '../worker/worker-loss.ts'
 import type { PlanInput, PlanSession } from './plan-input.ts'
 
@@ -29,6 +27,8 @@ const OVERDUE_MS = MINUTE_MS
 const REFUSED_MS = 10 * MINUTE_MS
 /** With so many refused starts of a template, EC2 has no capacity for it, and more starts would be refused too. */
 const REFUSED_STARTS_MAX = 3
+/** A start takes less, and a new machine more. */
+const UNLICENSED_MS = 12 * MINUTE_MS
 
 /** A machine while a plan is made: a worker, or one that would be bought. */
 export interface Machine {
@@ -52,6 +52,8 @@ export interface Machine {
   readonly likelyMs: number
   /** Whether EC2 refuses to start it. */
   readonly isRefused: boolean
+  /** What a machine that serves has now, while it waits for its license or node definitions; else null. */
+  readonly pending: { readonly capacity: FreeCapacity; readonly untilMs: number } | null
   /** Whether it arrives later than expected. */
   readonly isLate: boolean
   readonly times: SleepTimes
@@ -114,11 +116,14 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
   const isFree = !worker.cordoned && worker.drain === null && !needsApproval(worker)
   const boot =
     worker.cml.version === null ? timings.firstBootMs(worker.template_name) : timings.bootMs(worker.template_name)
-  const host = expectedCapacity(emptied(worker))
+  const isPending = isServing && isArriving(worker, nowMs)
+  const host = (isServing && !isPending ? freeCapacityOf : expectedCapacity)(emptied(worker))
   const mayStop =
     !worker.protected && worker.drain === null && worker.idle_detection_enabled && !isHeldOn(worker, nowMs)
   const isServed = isServing && isOn
-  const calendar = machineCalendar(host.free, isOn ? (mayStop ? nowMs : Number.POSITIVE_INFINITY) : undefined)
+  const calendar = isOn
+    ? machineCalendar(host.free, mayStop ? nowMs : Number.POSITIVE_INFINITY)
+    : machineCalendar(withoutReserved(host.free, worker))
   const machine: Machine = {
     key: worker.id,
     worker,
@@ -129,6 +134,9 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
     isOn,
     isServing: isServed,
     mayStop,
+    pending: isPending
+      ? { capacity: freeCapacityOf(emptied(worker)), untilMs: nowMs + settlingMs(worker, nowMs) }
+      : null,
     ...readiness(worker, boot, { nowMs, isServed, laterMs: refusedMs(input, worker.template_name) }),
     times: { wakeMs: timings.bootMs(worker.template_name).wakeMs, stopMs: STOP_MS },
     firstExtraMs: isOn ? 0 : Math.max(0, boot.wakeMs - timings.bootMs(worker.template_name).wakeMs),
@@ -139,6 +147,9 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
   reserve(machine, input, sessions)
   return machine
 }
+
+/** A license that was refused may never come, but a new machine would need one too. */
+const settlingMs = (worker: Worker, nowMs: number): number => (isStuck(worker, nowMs) ? UNLICENSED_MS : OVERDUE_MS)
 
 const isHeldOn = ({ desired_until }: Worker, nowMs: number): boolean =>
   desired_until !== null && toMs(desired_until) > nowMs
@@ -176,31 +187,26 @@ function startedMs({ status, entered_status_at, pause, created_at, state_history
 
 /** Puts what the worker has reserved. */
 function reserve(machine: Machine, input: PlanInput, sessions: ReadonlyMap<string, PlanSession>): void {
-  const { nowMs, definitions } = input
+  const { nowMs, definitions, timings } = input
+  const time = ledgerTime(nowMs, timings)
   for (const [id, reservation] of Object.entries(machine.worker?.reservations ?? {})) {
     const session = sessions.get(id)
     const definition = session === undefined ? undefined : definitions.get(session.definition.id)
     const use = { ...reservation, ports: definition?.port_template.length ?? 0 }
-    put(machine.calendar, { fromMs: nowMs, untilMs: untilOf(reservation, session, input) }, use)
+    const { fromMs, untilMs } = spanOfReservation(reservation, time)
+    if (machine.isOn) put(machine.calendar, { fromMs: Math.max(nowMs, fromMs), untilMs }, use)
     machine.held.add(id)
   }
 }
 
-/** An overrunning reservation counts as long as the removal of a lab takes, and a held one for good. */
-function untilOf(
-  { until }: Pick<Reservation, 'until'>,
-  session: PlanSession | undefined,
-  { nowMs, timings: { teardownMs } }: PlanInput,
-): number {
-  if (until === null) return Number.POSITIVE_INFINITY
-  const untilMs = session === undefined ? toMs(until) : endOf(session) + teardownMs
-  return untilMs > nowMs ? untilMs : nowMs + teardownMs
-}
-
-function endOf({ status, desired_status, timeslot, entered_status_at }: PlanSession): number {
-  const isEnding = hasEnded(status) || desired_status === 'TERMINATED'
-  return toMs(isEnding ? entered_status_at : timeslot.end)
-}
+/** What a machine that sleeps still reserves is missing when it wakes, and is no reason to wake it. */
+const withoutReserved = (free: Amounts, { capacity: { reserved } }: Worker): Amounts => ({
+  cpu_cores: free.cpu_cores - reserved.cpu_cores,
+  memory_gb: free.memory_gb - reserved.memory_gb,
+  storage_gb: free.storage_gb - reserved.storage_gb,
+  nodes: free.nodes - reserved.nodes,
+  ports: free.ports,
+})
 
 /** A template that may be bought, as a machine without sessions. */
 export function offeredMachines(input: PlanInput): Machine[] {
@@ -223,6 +229,7 @@ export function offeredMachines(input: PlanInput): Machine[] {
       readyMs: fromMs + first.wakeMs,
       likelyMs: fromMs + first.meanMs,
       isRefused: false,
+      pending: null,
       isLate: false,
       times: { wakeMs: later.wakeMs, stopMs: STOP_MS },
       firstExtraMs: Math.max(0, first.wakeMs - later.wakeMs),

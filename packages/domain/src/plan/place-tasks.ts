@@ -1,5 +1,6 @@
 import { addedMs, fits, put, remove } from '../calendar/machine-calendar.ts'
 import type { Span } from '../calendar/span.ts'
+import { refusalOf } from '../session/placement.ts'
 import { accepts, boughtFor, type Machine, type Placed, type Task } from './machine-state.ts'
 import type { BudgetWindow } from './plan-input.ts'
 
@@ -32,14 +33,22 @@ export interface Option {
 }
 
 /** Null if the machine has no capacity for the session. */
-export function optionOn(machine: Machine, { wanted, amounts }: Task, nowMs: number): Option | null {
+export function optionOn(machine: Machine, task: Task, nowMs: number): Option | null {
+  const { wanted, amounts } = task
   const fromMs = Math.max(wanted.fromMs, nowMs)
-  const isInTime = fromMs >= machine.readyMs
-  const span = { fromMs: isInTime ? fromMs : machine.readyMs, untilMs: wanted.untilMs }
+  const { readyMs, likelyMs } = readyFor(machine, task)
+  const isInTime = fromMs >= readyMs
+  const span = { fromMs: isInTime ? fromMs : readyMs, untilMs: wanted.untilMs }
   if (span.fromMs >= span.untilMs || !fits(machine.calendar, span, amounts)) return null
   const extraMs = machine.placed.length === 0 ? machine.firstExtraMs : 0
   const usd = ((addedMs(machine.calendar, span, machine.times) + extraMs) * machine.usdPerHour) / HOUR_MS
-  return { machine, span, usd, lateMs: isInTime ? 0 : Math.max(LATE_MS_MIN, machine.likelyMs - fromMs) }
+  return { machine, span, usd, lateMs: isInTime ? 0 : Math.max(LATE_MS_MIN, likelyMs - fromMs) }
+}
+
+/** A machine that serves without its license takes the sessions that need none. */
+function readyFor({ pending, readyMs, likelyMs }: Machine, { demand }: Task): Pick<Machine, 'readyMs' | 'likelyMs'> {
+  if (pending === null || refusalOf(demand, pending.capacity) === null) return { readyMs, likelyMs }
+  return { readyMs: pending.untilMs, likelyMs: pending.untilMs }
 }
 
 /** In time before late, then the cheapest, then what runs, then what has most sessions. */

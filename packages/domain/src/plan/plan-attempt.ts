@@ -74,8 +74,9 @@ export function attempt(input: PlanInput, tasks: readonly Task[], { order, templ
     seats: new Map(input.licenses),
     budgets: (input.budgets ?? []).map(budget => ({ ...budget })),
   }
+  const isLost = ({ session }: Task) => Number(input.lost?.has(session.id) === true)
   const place = (group: readonly Task[]) => {
-    const inOrder = group.toSorted(order)
+    const inOrder = group.toSorted((a, b) => isLost(b) - isLost(a) || order(a, b))
     const done = keepPlacements(inOrder, fleet, input, kept)
     return placeAll(
       inOrder.filter(task => !done.has(task)),

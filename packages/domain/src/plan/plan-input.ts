@@ -52,6 +52,8 @@ export interface PlanInput {
   readonly previous: Plan | null
   /** Ids of the sessions whose capacity is not promised. */
   readonly bestEffort: ReadonlySet<string>
+  /** Ids of the sessions that lost their lab within their timeslot. They come first. */
+  readonly lost?: ReadonlySet<string>
   /** By product: the seats that no worker has. A product that is not in it has as many as are needed. */
   readonly licenses?: FreeSeats
   /** Ids of workers with labs that are not LCM's, which are never terminated. */

@@ -23,7 +23,7 @@ const EXHAUSTED = reason('license_pool_exhausted', { template: 'pooled', product
 
 /** Purchases for three sessions, each of which fills a machine, and why the others wait. */
 function bought(templates: (typeof POOLED)[], free: number | null) {
-  const steps = schedule({
+  const { steps } = schedule({
     sessions: ['a', 'b', 'c'].map(id => aSession({ id, needs, ...slot })),
     definitions: new Map([['ld-1', aDefinition()]]),
     workers: [],
@@ -33,6 +33,7 @@ function bought(templates: (typeof POOLED)[], free: number | null) {
     timings: timingsOf([]),
     region: 'us-east-1',
     leaving: new Map(),
+    previous: null,
     nowMs: NOW,
   })
   const purchases = steps.flatMap(step => (step.kind === 'scale_up' ? [`${step.count} ${step.template_name}`] : []))
@@ -57,7 +58,7 @@ it('buys without limit where the product has no pool', () => {
 })
 
 it('buys a dearer machine that needs no seat once the pool is exhausted', () => {
-  expect(bought([POOLED, template('free', 2, null)], 1).purchases).toEqual(['1 pooled', '2 free'])
+  expect(bought([POOLED, template('free', 2, null)], 1).purchases).toEqual(['2 free', '1 pooled'])
 })
 
 it('expects 5 nodes on a worker that gets no seat of its pool', () => {

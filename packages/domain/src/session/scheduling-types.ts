@@ -1,30 +1,17 @@
-import type { Timings } from '../calendar/timings.ts'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { SettingValues } from '../fleet/settings.ts'
-import type { FreeSeats } from '../license/license-pool.ts'
+import type { PlanInput, PlanSettings } from '../plan/plan-input.ts'
 import type { Reason } from '../reason.ts'
-import type { WorkerTemplate } from '../template/worker-template.ts'
-import type { Worker } from '../worker/worker.ts'
 import type { LabletSession } from './lablet-session.ts'
 
-export interface SchedulingInput {
-  /** All sessions that are not over: placed ones show when their capacity becomes free. */
-  readonly sessions: readonly LabletSession[]
+export interface SchedulingInput
+  extends Omit<PlanInput, 'settings' | 'sessions' | 'definitions' | 'lost' | 'bestEffort'> {
   readonly definitions: ReadonlyMap<string, LabletDefinition>
-  readonly workers: readonly Worker[]
-  readonly templates: readonly WorkerTemplate[]
-  readonly settings: Pick<
-    SettingValues,
-    'schedule_ahead_minutes' | 'boot_lead_minutes' | 'scale_up_enabled' | 'max_workers_per_region'
-  >
-  readonly timings: Timings
-  /** Free license seats by product. A product that is not in it has as many as are needed. */
-  readonly licenses?: FreeSeats
-  /** Where new workers are bought. */
-  readonly region: string
+  /** Open sessions: those that wait, and those that hold capacity. */
+  readonly sessions: readonly LabletSession[]
+  readonly settings: Omit<PlanSettings, 'terminate_sleeping'> & Pick<SettingValues, 'schedule_ahead_minutes'>
   /** By session id: why a session that has a lab leaves its worker as soon as another has capacity. */
   readonly leaving: ReadonlyMap<string, Reason>
-  readonly nowMs: number
 }
 
 export type SchedulingStep =

@@ -6,7 +6,7 @@ import { toInstant, toMs } from '../instant.ts'
 import { textReason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { NEVER_PAUSED } from '../worker/worker-field-schemas.ts'
-import { schedule } from './scheduling.ts'
+import { schedule as scheduleOf } from './scheduling.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
 
 const MINUTE = 60_000
@@ -29,9 +29,11 @@ const anInput = (more: Partial<SchedulingInput>): SchedulingInput => ({
   timings: timingsOf([]),
   region: 'us-east-1',
   leaving: new Map(),
+  previous: null,
   nowMs: NOW,
   ...more,
 })
+const schedule = (input: SchedulingInput) => scheduleOf(input).steps
 const boughtBy = (steps: readonly SchedulingStep[]) =>
   steps.flatMap(step => (step.kind === 'scale_up' ? [[step.template_name, step.count, ...step.session_ids]] : []))
 const silentSince = (minutes: number): Worker['conditions'] => [

@@ -70,6 +70,7 @@ export const POLICY = {
   owner: 'owner of the machine',
   cleanUp: 'clean-up',
   idle: 'idle',
+  resume: 'resume_for_session',
 } as const
 
 export interface Consequence {

@@ -15,6 +15,7 @@ export const NEW_KINDS: ReadonlySet<string> = new Set([
   'notification',
   'notification_target',
   'person',
+  'plan',
   'quota',
   'save',
   'target_health',

@@ -56,11 +56,18 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
     )
     const ran = worker.state_history.findLast(({ to }) => to === 'RUNNING')
     const usedMs = lastUseMs(worker, parts)
+    const isByCalendar = mayFollowCalendar(before, parts)
     const violationIf = (isWrong: boolean, rule: string) => (isWrong ? [`${worker.name} is paused ${rule}`] : [])
     return [
       ...violationIf(others.length < minimum, `while ${others.length} others run; the minimum is ${minimum}`),
-      ...violationIf(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after its last use`),
-      ...violationIf(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'too soon after it started to run'),
+      ...violationIf(
+        !isByCalendar && nowMs - usedMs < idleMs,
+        `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after its last use`,
+      ),
+      ...violationIf(
+        !isByCalendar && ran !== undefined && nowMs - toMs(ran.at) < idleMs,
+        'too soon after it started to run',
+      ),
       ...violationIf(
         before.desired_until !== null && toMs(before.desired_until) - UPDATE_MS > nowMs,
         'before the time that a user set',
@@ -94,6 +101,16 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
       for (const rule of rules) parts.violated(rule)
     },
   }
+}
+
+/** A worker that only sessions used since the last one may be stopped as soon as the plan says so. */
+function mayFollowCalendar(
+  { activity, created_at, origin, ec2_instance_id }: Worker,
+  { requested, usedMs, now }: WorkerInvariantParts,
+): boolean {
+  const known = activity.sessions_until ?? (origin === 'SCALE_UP' ? created_at : null)
+  const isCalendar = requested.settings.valuesAt('idle_action', now()).includes('calendar')
+  return isCalendar && known !== null && usedMs(ec2_instance_id ?? '') <= toMs(known)
 }
 
 /** No worker is retried endlessly without a user request. */

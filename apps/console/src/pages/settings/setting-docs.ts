@@ -37,7 +37,9 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
   },
   idle_action: {
     title: 'Action on idle workers',
-    text: 'Pause stops the worker and keeps its disk, drain lets its sessions end first, none leaves it running.',
+    text:
+      'Calendar stops a worker when sleeping costs less than staying until its next use. Pause stops it after the idle timeout, ' +
+      'drain lets its sessions end first, none leaves it running.',
   },
   idle_running_nodes: {
     title: 'Idle workers with running nodes',
@@ -113,7 +115,7 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
   },
   schedule_ahead_minutes: {
     title: 'Schedule ahead',
-    text: 'Time before the start of a session at which the scheduler assigns a worker.',
+    text: 'Time before the start of a session at which the scheduler assigns a worker, or auto: when its lab must start.',
     unit: 'minutes',
   },
   save_interval_minutes: {

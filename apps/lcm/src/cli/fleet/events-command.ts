@@ -3,6 +3,7 @@ import type { WorkerView } from '@lcm/contract/worker'
 import { withHealth } from '@lcm/domain/health'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { actionWords } from '@lcm/domain/text/action-words'
+import { countText } from '@lcm/domain/text/format-amounts'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { follow, positionNow } from '../follow-events.ts'
@@ -65,6 +66,9 @@ function eventLine(event: EventEnvelope): string {
     case 'settings.created':
     case 'settings.updated':
       return `${head}  version ${event.version}`
+    case 'plan.created':
+    case 'plan.updated':
+      return `${head}  ${countText(event.data.machines, 'machine')}, ${countText(event.data.unplaced, 'session')} without one`
     case 'decision':
       return `${head}  ${event.data.resource}  ${actionWords(event.data.action)}: ${event.data.because.message}`
     case 'metrics.batch':

@@ -40,18 +40,18 @@ it('shows what is booked, machines, cost, late sessions and the least possible',
     'From 2026-01-01 00:00 UTC to 2026-01-08 00:00 UTC, if nothing more is booked or canceled:',
     '',
     'booked           8 sessions, at most 8 at once on Fri 2026-01-02 08:55 UTC',
-    'machines         2 machines, at most 2 at once on Fri 2026-01-02 08:30 UTC; 7.1 h, 2 boots',
-    'cost             $30.17: session $16.93, boot $1.73, idle $9.60, disk $1.90',
+    'machines         2 machines, at most 2 at once on Fri 2026-01-02 08:30 UTC; 5.1 h, 2 boots',
+    'cost             $22.17: session $16.93, boot $1.73, idle $1.60, disk $1.90',
     'late             none; 8 sessions if a boot is slower than 999 of 1,000',
-    'least possible   $18.27 on metal, without disks; the plan costs 1.55 times the least',
+    'least possible   $18.27 on metal, without disks; the plan costs 1.11 times the least',
   ])
 })
 
 it('compares other settings and templates', async () => {
   const { lcm, outLines } = booked()
-  expect(await lcm('--with', 'idle_timeout_seconds=0', '--with', 'template=nested,min_workers=1')).toBe(0)
+  expect(await lcm('--with', 'idle_action=pause', '--with', 'template=nested,min_workers=1')).toBe(0)
   expect(outLines().slice(-2)).toEqual([
-    expect.stringMatching(/^with idle_timeout_seconds=0 +\$22\.17 +-\$8\.00$/),
+    expect.stringMatching(/^with idle_action=pause +\$30\.17 +\+\$8\.00$/),
     expect.stringMatching(/^with template=nested,min_workers=1 +\$\d+\.\d\d +\+\$\d+\.\d\d$/),
   ])
 })

@@ -13,6 +13,7 @@ import { newestShown, type Reader, readingFor } from '../decision-text.ts'
 import { findSession, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { wholeNumber } from '../option-parsers.ts'
+import { readMachinePlan, workerPlanLines } from '../plan/machine-plan-view.ts'
 import { newestSave } from '../save/save-kind.ts'
 import { explainSession } from '../session/session-explanation.ts'
 import { toJson } from '../terminal/data-text.ts'
@@ -89,14 +90,17 @@ const countFor = ({ limit, isVerbose }: Question): number => Math.max(READ_MIN, 
 const whyWorker: Explain = async question => {
   const { client, idOrName, limit, isVerbose, signal } = question
   const worker = await findWorker(client, idOrName, signal)
-  const [{ items }, fleet] = await Promise.all([
+  const [{ items }, fleet, { actor }] = await Promise.all([
     client.call('getWorkerDecisions', { params: { id: worker.id }, query: { limit: countFor(question) }, signal }),
     readFleetState(client, signal),
+    client.call('info', { signal }),
   ])
+  const calendar = await readMachinePlan(client, actor, signal)
   const plan = fleet.planOf('worker-controller', `worker:${worker.id}`)
   const controller = fleet.services.find(({ service }) => service === 'worker-controller') ?? null
   const next = nextOfWorker({ worker, decisions: items, plan, controller, nowMs: fleet.nowMs })
-  const data = { worker, decisions: newestShown(items, limit, isVerbose), plan, next }
+  const planned = workerPlanLines(calendar, worker.id, fleet.nowMs)
+  const data = { worker, decisions: newestShown(items, limit, isVerbose), plan, next, planned }
   return { data, lines: (reader, colors) => explainWorker(data, reader, colors) }
 }
 

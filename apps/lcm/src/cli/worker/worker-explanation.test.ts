@@ -37,7 +37,7 @@ const plan = (dueInSeconds: number, because = 'EC2 says pending') => ({
   due_at: toInstant(nowMs + dueInSeconds * 1000),
 })
 const explain = (worker: Worker, more: Partial<Omit<Explained, 'worker' | 'next'>> = {}, isVerbose = false) => {
-  const known = { worker, decisions: [], plan: null, ...more }
+  const known = { worker, decisions: [], plan: null, planned: [], ...more }
   const next = nextOfWorker({ ...known, controller: null, nowMs })
   return explainWorker({ ...known, next }, { nowMs, isVerbose }, colors)
 }

@@ -24,10 +24,16 @@ export interface Explained {
   readonly decisions: readonly DecisionRecord[]
   readonly plan: PlannedAction | null
   readonly next: Next<WorkerNextCode>
+  /** The steps that the calendar has for it. */
+  readonly planned: readonly string[]
 }
 
 /** Explains the status of a worker, what happens next, and what the user can do. */
-export function explainWorker({ worker, decisions, next }: Explained, reader: Reader, colors: Colors): string[] {
+export function explainWorker(
+  { worker, decisions, next, planned }: Explained,
+  reader: Reader,
+  colors: Colors,
+): string[] {
   const { nowMs, isVerbose } = reader
   const part = (title: string, lines: readonly string[]) => section(title, lines.map(printable), colors)
   const status = statusColor(worker.status, colors)(worker.status)
@@ -39,6 +45,7 @@ export function explainWorker({ worker, decisions, next }: Explained, reader: Re
     ...part('Why', reasons(worker, decisions, reader)),
     ...part('Desired', [wantedOf(worker, nowMs)]),
     ...part('Next', [nextLine]),
+    ...part('Plan', planned),
     ...part('Problems', obstaclesOf(worker, next, nowMs)),
     ...part('What you can do', adviceFor(worker)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),

@@ -39,7 +39,7 @@ export async function previewPlacement(api: Api, id: string, query: QueryOf<'pre
   const shown = { candidates: candidates.map(named), refusals: refusals.map(named) }
   if (definition.topology === null)
     return { ...shown, outcome: 'unschedulable', because: reason('topology_not_fetched') }
-  const steps = schedule({
+  const { steps } = schedule({
     sessions: [newSession('preview', definition, { timeslot, owner: '', by: '', reservation_id: null })],
     definitions: new Map([[definition.id, definition]]),
     workers,
@@ -49,6 +49,7 @@ export async function previewPlacement(api: Api, id: string, query: QueryOf<'pre
     timings,
     region: api.config.regions[0],
     leaving: new Map(),
+    previous: null,
     nowMs,
   })
   return { ...shown, ...outcomeOf(steps) }

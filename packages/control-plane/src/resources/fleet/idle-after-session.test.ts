@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
@@ -27,6 +28,7 @@ async function inUse() {
 
 describe('the idle time of a worker', () => {
   it('begins when its session ends, not when the lab of the session is removed', async () => {
+    await course.send('PATCH', 'settings', { json: { idle_action: 'pause' } })
     const { worker, id, lab } = await inUse()
     await course.clock.advance(20 * MINUTE_MS)
     const end = inMs(0)
@@ -64,5 +66,75 @@ describe('the idle time of a worker', () => {
     expect(activity.last_activity_at).toBe(booted)
     expect(activity.recent_events).toEqual([{ at: booted, category: 'boot_node', detail: 'lab lab-2' }])
     expect(at < booted).toBe(true)
+  })
+})
+
+describe('by the calendar, a worker whose last session was released', () => {
+  const BECAUSE = reason('no_capacity_for_sessions', { sessions: 8 })
+  const as = { by: 'resource-scheduler' } as const
+
+  async function released() {
+    const { worker, id, lab } = await inUse()
+    await course.reportSession(id, { status: 'STOPPING' })
+    await course.clock.advance(MINUTE_MS)
+    await course.reportLab(lab, { status: 'DELETED' })
+    await course.release(id)
+    return worker
+  }
+
+  /** The plan of a leader that completes its cycles. */
+  async function planned(worker: string, kind: 'stop' | 'stay', because: Reason = BECAUSE) {
+    const step = { kind, at: inMs(-1_000), because, usd: 0, session_ids: [] }
+    const machine = { key: worker, worker_id: worker, template_name: 'metal', session_ids: [], steps: [step] }
+    const nothing = { machines: 0, steps: 0, session_ids: 0, unplaced: 0 }
+    const plan = { at: inMs(0), until: inMs(1), machines: [machine], unplaced: [], usd: 0, left_out: nothing }
+    await course.fenced('PUT', 'plan', plan, as)
+    await beat()
+  }
+  const beat = () =>
+    course.send('PUT', 'services/resource-scheduler/instances/one', {
+      headers: course.asService('resource-scheduler'),
+      json: {
+        ...{ is_leader: true, epoch: 1, since: null, software: '1', queue: { due: 0, active: 0 }, retries: 0 },
+        ...{ watch: { healthy: true, age_seconds: 0 }, last_sweep: null, plan: [] },
+      },
+    })
+
+  it('is stopped at once when the plan says so', async () => {
+    const worker = await released()
+    await planned(worker, 'stop')
+    const answer = await check(worker, [])
+    expect(answer).toMatchObject({ verdict: 'pause', because: BECAUSE })
+    expect(answer.worker).toMatchObject({
+      desired_status: 'STOPPED',
+      desired_by: 'idle',
+      desired_reason: BECAUSE.message,
+    })
+  })
+
+  it('stays while the plan says so', async () => {
+    const worker = await released()
+    await planned(worker, 'stay')
+    await course.clock.advance(25 * MINUTE_MS)
+    await beat()
+    expect(await check(worker, [])).toMatchObject({ verdict: 'skipped_not_idle', because: BECAUSE })
+  })
+
+  it('waits as long as a start takes when no scheduler stands behind the plan', async () => {
+    const worker = await released()
+    await planned(worker, 'stop')
+    await course.clock.advance(MINUTE_MS)
+    expect(await check(worker, [])).toMatchObject({ verdict: 'skipped_not_idle', because: { code: 'not_idle' } })
+    await course.clock.advance(8 * MINUTE_MS + 1_000)
+    expect(await check(worker, [])).toMatchObject({ verdict: 'pause', because: { code: 'idle_without_plan' } })
+  })
+
+  it('follows the timeout where one was set and no action', async () => {
+    const worker = await released()
+    await course.send('PATCH', 'settings', { json: { idle_timeout_seconds: 1200 } })
+    await planned(worker, 'stop')
+    expect(await check(worker, [])).toMatchObject({ verdict: 'skipped_not_idle', because: { code: 'not_idle' } })
+    await course.send('PATCH', 'settings', { json: { idle_action: 'calendar' } })
+    expect(await check(worker, [])).toMatchObject({ verdict: 'pause', because: BECAUSE })
   })
 })

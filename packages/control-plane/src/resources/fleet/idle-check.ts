@@ -1,4 +1,5 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { timingsOf } from '@lcm/domain/calendar/timings'
 import { newestEvents, withPeoplesLabs } from '@lcm/domain/fleet/activity-evidence'
 import {
   decideIdle,
@@ -8,6 +9,7 @@ import {
   STOPS_WINDOW_MS,
 } from '@lcm/domain/fleet/decide-idle'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import { dueStepOf, type IdleCalendar } from '@lcm/domain/fleet/idle-calendar'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { reason, sameReason } from '@lcm/domain/reason'
@@ -18,6 +20,7 @@ import type { Api } from '../../api-context.ts'
 import { decisionEntry, STREAMS, scalingEntry } from '../journal/entries.ts'
 import { storedReason } from '../journal/queries.ts'
 import { listAll } from '../list-documents.ts'
+import { currentPlan } from '../plan/queries.ts'
 import { raiseDocumentFence } from '../service/term-fencing.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { findTemplate } from '../template/queries.ts'
@@ -45,8 +48,9 @@ export async function checkWorkerIdle(api: Api, unchecked: IdleRequest): Promise
   raiseDocumentFence(worker, unchecked)
   const evidence = await peoplesEvidence(api, worker, unchecked.body.evidence)
   const request = { ...unchecked, body: { ...unchecked.body, evidence } }
-  const decision = await decideWithPermit(api, request, worker, settings)
-  const recorded = await recordCheck(api, request, { decision, settings })
+  const policy = { settings, calendar: await calendarOf(api, worker, settings) }
+  const decision = await decideWithPermit(api, request, worker, policy)
+  const recorded = await recordCheck(api, request, { decision, policy })
   await returnPermit(api, worker.id, isStop(decision))
   const { verdict, guards } = recorded.decision
   return {
@@ -55,6 +59,26 @@ export async function checkWorkerIdle(api: Api, unchecked: IdleRequest): Promise
     guards: guards.map(guard => ({ ...guard })),
     worker: await workerView(api, recorded.worker),
   }
+}
+
+interface IdlePolicy {
+  readonly settings: SettingValues
+  readonly calendar: IdleCalendar | null
+}
+
+/**
+ * What the stored plan has for the worker. A booking that it does not know yet loses nothing: one that starts now has reserved its
+ * capacity when the worker is changed, and a later one wakes the worker again.
+ */
+async function calendarOf(
+  api: Api,
+  { id, template_name }: Worker,
+  { idle_action }: SettingValues,
+): Promise<IdleCalendar | null> {
+  if (idle_action !== 'calendar') return null
+  const plan = await currentPlan(api)
+  const { meanMs } = timingsOf([]).bootMs(template_name)
+  return { step: plan === null ? null : dueStepOf(plan, id, api.clock.now()), bootMs: meanMs }
 }
 
 /** Labs are read only when one of their events is newer than the known activity. */
@@ -78,16 +102,16 @@ async function decideWithPermit(
   api: Api,
   request: IdleRequest,
   worker: Worker,
-  settings: SettingValues,
+  { settings, calendar }: IdlePolicy,
 ): Promise<IdleDecision> {
   const { evidence, unreadable } = request.body
-  let decision = decideIdle(worker, evidence, settings, { fleet: null, nowMs: api.clock.now(), unreadable })
+  let decision = decideIdle(worker, evidence, settings, { fleet: null, nowMs: api.clock.now(), unreadable, calendar })
   if (!isStop(decision)) return decision
   await changeScaling(
     api,
     async (scaling, now) => {
       const fleet = countsOf(await runningWorkers(api), scaling, { id: worker.id, nowMs: toMs(now) })
-      decision = decideIdle(worker, evidence, settings, { fleet, nowMs: toMs(now) })
+      decision = decideIdle(worker, evidence, settings, { fleet, nowMs: toMs(now), calendar })
       if (!isStop(decision) || scaling.stop_permits[worker.id] !== undefined) return null
       const { because } = decision.verdict
       const stop_permits = { ...scaling.stop_permits, [worker.id]: { at: now, reason: because } }
@@ -141,16 +165,14 @@ interface Recorded {
 async function recordCheck(
   api: Api,
   request: IdleRequest,
-  { decision, settings }: { decision: IdleDecision; settings: SettingValues },
+  { decision, policy }: { decision: IdleDecision; policy: IdlePolicy },
 ): Promise<Recorded> {
   const { evidence } = request.body
-  const drainSeconds = settings.idle_action === 'drain' ? await drainSecondsOf(api, request.params.id) : 0
+  const drainSeconds = policy.settings.idle_action === 'drain' ? await drainSecondsOf(api, request.params.id) : 0
   const lastVerdict = await lastVerdictOf(api, request.params.id)
   let held = decision
   const worker = await changeWorker(api, { ...request, ifMatch: null, once: null }, (current, now) => {
-    held = isStop(decision)
-      ? unlessChanged(decision, current, { evidence, settings, nowMs: api.clock.now() })
-      : decision
+    held = isStop(decision) ? unlessChanged(decision, current, { evidence, policy, nowMs: api.clock.now() }) : decision
     const activity = activityAfter(current, evidence, held, now)
     if (activity === null && !isStop(held) && isSame(held.verdict, lastVerdict)) return null
     const seen = { ...current, activity: activity ?? current.activity, fence: raiseDocumentFence(current, request) }
@@ -167,9 +189,10 @@ async function recordCheck(
 function unlessChanged(
   decision: IdleDecision,
   current: Worker,
-  { evidence, settings, nowMs }: { evidence: IdleEvidence | null; settings: SettingValues; nowMs: number },
+  { evidence, policy, nowMs }: { evidence: IdleEvidence | null; policy: IdlePolicy; nowMs: number },
 ): IdleDecision {
-  const now = decideIdle(current, evidence, settings, { fleet: null, nowMs })
+  const { settings, calendar } = policy
+  const now = decideIdle(current, evidence, settings, { fleet: null, nowMs, calendar })
   return isStop(now) ? decision : now
 }
 

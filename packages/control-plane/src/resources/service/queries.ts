@@ -1,6 +1,7 @@
 import { mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
-import { type Actor, SERVICES } from '@lcm/domain/actor'
+import { type Actor, SERVICES, type ServiceName } from '@lcm/domain/actor'
+import type { ServiceTerm } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
 import { redactReason } from '@lcm/domain/redact-reason'
 import type { ServiceInstance } from '@lcm/domain/service-instance'
@@ -38,6 +39,19 @@ async function servicesNow(api: Api) {
       return { service, term, instances, leader: leaderOf(instances, term?.epoch ?? 0), last_seen_at }
     }),
   )
+}
+
+/** The newest term of the service, and its leader if that reported lately. */
+export async function leaderOfService(
+  api: Api,
+  service: ServiceName,
+): Promise<{ term: ServiceTerm | null; leader: ServiceInstance | null }> {
+  const [term, known] = await Promise.all([
+    api.services.get(service),
+    api.instances.list({ where: { service }, limit: 1000 }),
+  ])
+  const instances = known.filter(each => !isSilent(api, each))
+  return { term, leader: leaderOf(instances, term?.epoch ?? 0) }
 }
 
 /** The instance that leads in the newest term: an older leader may not have noticed yet. */

@@ -69,8 +69,10 @@ export async function fenceOf(api: Api, service: string, epoch: number): Promise
       `epoch ${epoch} of ${service} was not registered; PUT /services/${service}/term first`,
     )
   }
-  return term.generation * GENERATION_SPAN + epoch
+  return fenceOfTerm(term)
 }
+
+export const fenceOfTerm = ({ generation, epoch }: ServiceTerm): number => generation * GENERATION_SPAN + epoch
 
 /** Writer and fence of a fenced request. */
 export interface Fenced {

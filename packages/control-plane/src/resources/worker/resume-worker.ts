@@ -2,6 +2,7 @@ import { ProblemError, refusedBy } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { hasBudget } from '@lcm/domain/fleet/budget'
 import type { Instant } from '@lcm/domain/instant'
+import { POLICY } from '@lcm/domain/worker/lifecycle'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api-context.ts'
 import { affordable } from '../fleet/budget-windows.ts'
@@ -14,7 +15,7 @@ import { changeWorker, type WorkerRequest } from './change-worker.ts'
 import { findWorker } from './queries.ts'
 import { desiredState, refuseTerminating, withDesiredStatus } from './set-desired-status.ts'
 
-const RESUME = 'resume_for_session'
+const RESUME = POLICY.resume
 const WANTED_MAX = 1000
 
 type ResumeRequest = WorkerRequest<BodyOf<'resumeWorker'>>

@@ -79,7 +79,7 @@ export async function schedulerRig(): Promise<SchedulerRig> {
   }
 }
 
-const ASIDE: readonly RouteName[] = ['registerTerm', 'recordDecisions', 'cleanUpWorkers']
+const ASIDE: readonly RouteName[] = ['registerTerm', 'recordDecisions', 'cleanUpWorkers', 'putPlan']
 
 const isWrite = ({ route }: RequestRecord): boolean =>
   route !== null && ROUTES[route].method !== 'GET' && !ASIDE.includes(route)

@@ -98,6 +98,11 @@ const ROWS: readonly MessageRow[] = [
     'scale-down is on cooldown: the last automatic stop was 30 s ago, and the cooldown is 600 s',
   ],
   [
+    reason('idle_without_plan', { worker: 'nested-1', idle_seconds: 720, boot_seconds: 600 }),
+    'nested-1 has been idle for 12 min, and no current plan has its next use; ' +
+      'waiting any longer would cost more than another start (10 min)',
+  ],
+  [
     reason('idle_timeout', { worker: 'nested-1', idle_seconds: 3900, timeout_seconds: 3600 }),
     'nested-1 has been idle for 65 min; the timeout is 60 min',
   ],

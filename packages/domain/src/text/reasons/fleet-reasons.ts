@@ -87,6 +87,17 @@ const IDLE_REASONS = {
     `scale_down_max_share allows ${limit} of ${workers}`,
   scale_down_cooldown: ({ elapsed_seconds, cooldown_seconds }: { elapsed_seconds: number; cooldown_seconds: number }) =>
     `scale-down is on cooldown: the last automatic stop was ${elapsed_seconds} s ago, and the cooldown is ${cooldown_seconds} s`,
+  idle_without_plan: ({
+    worker,
+    idle_seconds,
+    boot_seconds,
+  }: {
+    worker: string
+    idle_seconds: number
+    boot_seconds: number
+  }) =>
+    `${worker} has been idle for ${Math.floor(idle_seconds / 60)} min, and no current plan has its next use; ` +
+    `waiting any longer would cost more than another start (${spanText(boot_seconds)})`,
   idle_timeout: ({
     worker,
     idle_seconds,

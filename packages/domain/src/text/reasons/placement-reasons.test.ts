@@ -143,7 +143,25 @@ const ROWS: readonly MessageRow[] = [
   [reason('placement_refused', { worker: 'metal-1', cause }), "metal-1 can't take the session: the cause"],
   [reason('assignment_failed'), 'the assignment failed'],
   [reason('capacity_taken', { cause }), 'the capacity was taken in the meantime: the cause'],
-  [reason('placed_ahead', { minutes: 30 }), 'sessions are placed 30 min before they begin'],
+  [reason('placed_as_planned', { worker: 'metal-3' }), 'placed on metal-3, as planned'],
+  [reason('planned_on', { worker: 'metal-3' }), 'planned on metal-3'],
+  [
+    reason('planned_takeover', { worker: 'metal-3', sessions: 8, until: '2026-01-02T11:50:00.000Z' }),
+    'takes over from 8 sessions on metal-3 that end by 2026-01-02 11:50 UTC',
+  ],
+  [
+    reason('planned_takeover', { worker: 'metal-3', sessions: 1, until: '2026-01-02T11:50:00.000Z' }),
+    'takes over from 1 session on metal-3 that ends by 2026-01-02 11:50 UTC',
+  ],
+  [
+    reason('planned_wake', { worker: 'metal-3', at: '2026-01-02T13:29:00.000Z', sessions: 8 }),
+    'metal-3 is woken at 2026-01-02 13:29 UTC for 8 sessions',
+  ],
+  [
+    reason('planned_purchase', { template: 'metal', at: '2026-01-02T13:29:00.000Z' }),
+    'a new metal machine is bought at 2026-01-02 13:29 UTC',
+  ],
+  [reason('planned_purchase', { template: 'metal', at: null }), 'planned on a new metal machine'],
   [reason('scale_up_refused', { cause, refusal }), 'the cause; the refusal'],
 ]
 

@@ -1,4 +1,4 @@
-import { countText, namesText } from '../format-amounts.ts'
+import { countText, momentText, namesText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 const NAMED_MAX = 5
@@ -148,7 +148,15 @@ const SCHEDULE_REASONS = {
     `${worker} can't take the session: ${cause.message}`,
   assignment_failed: () => 'the assignment failed',
   capacity_taken: ({ cause }: { cause: NestedReason }) => `the capacity was taken in the meantime: ${cause.message}`,
-  placed_ahead: ({ minutes }: { minutes: number }) => `sessions are placed ${minutes} min before they begin`,
+  placed_as_planned: ({ worker }: { worker: string }) => `placed on ${worker}, as planned`,
+  planned_on: ({ worker }: { worker: string }) => `planned on ${worker}`,
+  planned_takeover: ({ worker, sessions, until }: { worker: string; sessions: number; until: string }) =>
+    `takes over from ${countText(sessions, 'session')} on ${worker} that ${sessions === 1 ? 'ends' : 'end'} by ${momentText(until)}`,
+  planned_wake: ({ worker, at, sessions }: { worker: string; at: string; sessions: number }) =>
+    `${worker} is woken at ${momentText(at)} for ${countText(sessions, 'session')}`,
+  /** `at` is null where the machine is bought for an earlier session. */
+  planned_purchase: ({ template, at }: { template: string; at: string | null }) =>
+    at === null ? `planned on a new ${template} machine` : `a new ${template} machine is bought at ${momentText(at)}`,
   definition_deleted: () => 'the definition no longer exists',
   capacity_already_reserved: ({ worker }: { worker: string }) =>
     `placed on ${worker}: it already holds capacity for the session`,

@@ -66,6 +66,7 @@ interface PolicyProps {
 function Policy({ worker, policy }: PolicyProps) {
   if (!worker.idle_detection_enabled) return <>Idle detection is off for this worker</>
   if (!policy.enabled) return <>Idle detection is off</>
+  if (policy.action === 'calendar') return <>stopped when sleeping costs less than staying until its next use</>
   if (policy.action === 'none') return <>Idle workers are reported only</>
   return (
     <>

@@ -1,4 +1,4 @@
-import { textReason } from '@lcm/domain/reason'
+import { reason, textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../program.ts'
@@ -107,4 +107,39 @@ it('lists a worker that only an operator can unblock, rather than nothing to do'
   expect(await lcm()).toBe(0)
   expect(outLines()).toContain('worker-controller  1 blocked, as of 0s ago')
   expect(outLines()).toContain(`  -   needs a person   worker metal-1   ${because}`)
+})
+
+const STOP = reason('plan_stop', { next_use: '2026-01-01T14:00:00.000Z', sleeping_usd: 1.25, staying_usd: 12.36 })
+const WAKE = reason('plan_wake', { sessions: 8, first_use: '2026-01-01T14:00:00.000Z', minutes: 20 })
+const CALENDAR = {
+  ...{ id: 'fleet', version: 1, created_at: LATE, updated_at: LATE, at: LATE, until: '2026-01-03T00:00:00.000Z' },
+  machines: [
+    {
+      ...{ key: 'w-1', worker_id: 'w-1', template_name: 'metal', session_ids: ['ls-1'] },
+      steps: [
+        { kind: 'stop' as const, at: LATE, because: STOP, usd: 0, session_ids: [] },
+        { kind: 'wake' as const, at: '2026-01-01T13:39:00.000Z', because: WAKE, usd: 9.25, session_ids: ['ls-1'] },
+      ],
+    },
+  ],
+  unplaced: [{ session_id: 'ls-2', because: textReason('the budget does not allow one') }],
+  left_out: { machines: 0, steps: 2, session_ids: 0, unplaced: 0 },
+  usd: 9.25,
+  fence: {},
+}
+
+it('shows operators when each machine sleeps and is woken, with prices', async () => {
+  const { lcm, api, outLines, out } = planned()
+  api.seed(() => api.plane.put('plans', CALENDAR))
+  expect(await lcm()).toBe(0)
+  expect(outLines().slice(-5)).toEqual([
+    'calendar  1 machine until 2026-01-03 00:00 UTC, $9.25; stale: its scheduler does not confirm it',
+    '  now                    stop   metal-1       -   next use 2026-01-01 14:00 UTC; sleeping costs 1.25 USD, staying 12.36 USD',
+    '  2026-01-01 13:39 UTC   wake   metal-1   $9.25   8 sessions from 2026-01-01 14:00 UTC; it takes up to 20 min to be ready',
+    '  no machine for ls-2: the budget does not allow one',
+    '  2 later steps left out',
+  ])
+  api.actAs({ role: 'user' })
+  await lcm()
+  expect(out().slice(out().indexOf('Left out'))).not.toContain('sleeping costs')
 })

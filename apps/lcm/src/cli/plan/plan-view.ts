@@ -8,13 +8,13 @@ import { PLAN_MAX } from '@lcm/domain/service-instance'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/action-words'
 import { workerHealth } from '@lcm/domain/worker/worker-health'
+import { resourceText } from '../fleet/resource-reference-text.ts'
 import { isSilent, leaderOf, type Service } from '../service/service-view.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, columnWidths, printable, rowLines } from '../terminal/table.ts'
 import type { WorkerNames } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { resourceText } from './resource-reference-text.ts'
 
 export type FleetPlan = AnswerOf<'getFleetPlan'>
 type Item = FleetPlan['items'][number]

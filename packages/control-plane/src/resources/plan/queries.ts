@@ -1,0 +1,36 @@
+import type { AnswerOf } from '@lcm/contract/routes'
+import { type Instant, toInstant } from '@lcm/domain/instant'
+import { boundedPlan, PLAN_ID, type StoredPlan } from '@lcm/domain/plan/stored-plan'
+import type { Api } from '../../api-context.ts'
+import { leaderOfService } from '../service/queries.ts'
+import { fenceOfTerm } from '../service/term-fencing.ts'
+
+const SCHEDULER = 'resource-scheduler'
+
+export async function getPlan(api: Api): Promise<AnswerOf<'getPlan'>> {
+  const plan = await api.plans.get(PLAN_ID)
+  if (plan === null) return noPlan(toInstant(api.clock.now()))
+  const { fence, created_at, ...shown } = plan
+  return { ...shown, is_current: await isCurrent(api, plan) }
+}
+
+/** Before the scheduler has stored one. */
+const noPlan = (now: Instant): AnswerOf<'getPlan'> => ({
+  ...{ id: PLAN_ID, version: 0, updated_at: null, is_current: false },
+  ...boundedPlan({ at: now, until: now, machines: [], unplaced: [], usd: 0 }),
+})
+
+/** The plan, if the leading scheduler stands behind it; null otherwise. */
+export async function currentPlan(api: Api): Promise<StoredPlan | null> {
+  const plan = await api.plans.get(PLAN_ID)
+  return plan !== null && (await isCurrent(api, plan)) ? plan : null
+}
+
+/**
+ * The scheduler computes a plan on every change and writes it only when its meaning changed, so its age says nothing. It is
+ * current if it is from the present term, and the last cycle of that leader completed.
+ */
+async function isCurrent(api: Api, { fence }: StoredPlan): Promise<boolean> {
+  const { term, leader } = await leaderOfService(api, SCHEDULER)
+  return term !== null && leader !== null && fence[SCHEDULER] === fenceOfTerm(term) && leader.retries === 0
+}
