@@ -37,14 +37,6 @@ it('hints at a price far from the list price, but not at a discount', () => {
   expect(brief({ templates: [aTemplate({ cost_per_hour_usd: 0.1, instance_types: ['q9.metal'] })] })[0]).toMatch(/^ok/)
 })
 
-it('hints at machines that are too large for their license', () => {
-  const metal = { license_product: 'CML_Enterprise', capacity: { ...aTemplate().capacity, max_nodes: 200 } }
-  expect(brief({ templates: [aTemplate(metal)] })).toEqual([
-    'warning: template metal: CML_Enterprise includes 20 nodes; this machine could hold 200: choose m8i.4xlarge',
-  ])
-  expect(brief({ templates: [aTemplate({ ...metal, enabled: false })] })[0]).toMatch(/^ok/)
-})
-
 it('reads them from the API', async () => {
   const api = cliApi()
   api.putTemplate(aTemplate({ cost_per_hour_usd: 0.1 }))

@@ -1,7 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import { INSTANCE_TYPES, PRICES_AS_OF } from '@lcm/domain/fleet/instance-types'
-import { oversizedFor } from '@lcm/domain/license/nodes-of-product'
 import { fitsNowhereBecause, type Holders, holdersOf } from '@lcm/domain/session/decide-scale-up'
 import { demandOf } from '@lcm/domain/session/demand'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -26,7 +25,7 @@ export async function readTemplates(client: Client, signal: AbortSignal): Promis
   return { templates: templates.items, workers: workers.items, definitions: definitions.items }
 }
 
-/** Definitions that nothing can run, and templates with a price far from the list price or a license that is too small. */
+/** Definitions that nothing can run, and templates with a price far from the list price. */
 export function judgeTemplates({ templates, workers, definitions }: TemplateFacts, nowMs: number): readonly Finding[] {
   const holders = holdersOf({ templates, workers, nowMs })
   const found = [
@@ -35,7 +34,6 @@ export function judgeTemplates({ templates, workers, definitions }: TemplateFact
       'list them with `lcm get definitions`',
     ),
     ...firstOf(templates.flatMap(ofPrice), 'list them with `lcm get templates`'),
-    ...firstOf(templates.flatMap(ofLicense), 'list them with `lcm get templates`'),
   ]
   return found.length > 0 ? found : [ok('templates', 'every ACTIVE definition fits a template or a worker')]
 }
@@ -52,13 +50,6 @@ function ofDefinition(definition: DefinitionSummary, holders: Holders): Finding[
       `see \`lcm preview definition ${shellWord(name)}\`; add a template or a worker that fits`,
     ),
   ]
-}
-
-function ofLicense(template: WorkerTemplate): Finding[] {
-  const because = template.enabled ? oversizedFor(template) : null
-  if (because === null) return []
-  const next = 'use smaller machines for this license, or another product for these machines'
-  return [warning('templates', `template ${template.name}: ${because.message}`, next)]
 }
 
 /** Contracts and regions differ from the list, but hardly by that much. */

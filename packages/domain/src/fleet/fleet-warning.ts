@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Reason } from '../reason.ts'
 
-export const WARNING_KINDS = ['budget', 'capacity_ahead', 'session_at_risk'] as const
+export const WARNING_KINDS = ['budget', 'capacity_ahead', 'session_at_risk', 'license'] as const
 
 /** What operators should know about the whole fleet before anybody is affected. */
 export const FleetWarning = z
@@ -10,7 +10,8 @@ export const FleetWarning = z
     kind: z.enum(WARNING_KINDS).meta({
       description:
         '`budget`: most of a budget is used; `capacity_ahead`: limits that are too low for what is booked; ' +
-        '`session_at_risk`: booked sessions whose promised capacity is gone.',
+        '`session_at_risk`: booked sessions whose promised capacity is gone; ' +
+        '`license`: a template or a definition that its license does not fit.',
       example: 'budget',
     }),
     is_critical: z.boolean().meta({ description: 'Whether sessions are affected if nothing changes.', example: false }),

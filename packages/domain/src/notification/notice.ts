@@ -107,8 +107,14 @@ export const observedLeak = (leak: LicenseLeak): Observed => ({
   isOver: leak.resolved_at !== null,
 })
 
+/** Sessions at risk have notices of their own, which their owners get too. Licenses that do not fit are no news. */
+export type NotifiedWarning = FleetWarning & { readonly kind: 'budget' | 'capacity_ahead' }
+
+export const isNotified = (warning: FleetWarning): warning is NotifiedWarning =>
+  warning.kind === 'budget' || warning.kind === 'capacity_ahead'
+
 /** A warning about the fleet; null for one that is over. */
-export function observedWarning(id: string, warning: FleetWarning | null, at: Instant): Observed {
+export function observedWarning(id: string, warning: NotifiedWarning | null, at: Instant): Observed {
   const subject: Subject = { kind: 'fleet', id }
   return {
     subject,
@@ -118,7 +124,11 @@ export function observedWarning(id: string, warning: FleetWarning | null, at: In
   }
 }
 
-function warningNotice(subject: Subject, { kind, is_critical, reason: cause, fix }: FleetWarning, at: Instant): Notice {
+function warningNotice(
+  subject: Subject,
+  { kind, is_critical, reason: cause, fix }: NotifiedWarning,
+  at: Instant,
+): Notice {
   const { code, params } = cause
   const gravity = is_critical ? 2 : 1
   const severity = is_critical ? 'critical' : 'warning'

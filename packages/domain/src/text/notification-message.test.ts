@@ -1,10 +1,16 @@
 import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
-import type { FleetWarning } from '../fleet/fleet-warning.ts'
 import { LicenseLeak } from '../fleet/license-leak.ts'
 import { degraded, down } from '../health.ts'
 import { toMs } from '../instant.ts'
-import { type Notice, observedLeak, observedSession, observedWarning, observedWorker } from '../notification/notice.ts'
+import {
+  type Notice,
+  type NotifiedWarning,
+  observedLeak,
+  observedSession,
+  observedWarning,
+  observedWorker,
+} from '../notification/notice.ts'
 import type { NotificationKind } from '../notification/notification-target.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
@@ -107,9 +113,9 @@ describe('a message', () => {
 
   it('about warnings', () => {
     const used = { period: 'day', date: '2026-01-02', limit: 100, spent_usd: 60, committed_usd: 30 } as const
-    const warn = (kind: FleetWarning['kind'], because: Reason, is_critical: boolean, isOver = false) => {
+    const warn = (kind: NotifiedWarning['kind'], because: Reason, is_critical: boolean, isOver = false) => {
       const fix = reason('fix_budget', { period: 'day' })
-      const warning: FleetWarning = { id: 'budget:day', kind, is_critical, reason: because, fix }
+      const warning: NotifiedWarning = { id: 'budget:day', kind, is_critical, reason: because, fix }
       return textOf(kind, observedWarning('budget:day', warning, AT).notices, null, isOver)
     }
     const short = reason('budget_short', used)

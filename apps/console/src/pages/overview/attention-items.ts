@@ -193,6 +193,7 @@ const WARNING_TEXTS: Readonly<Record<FleetWarning['kind'], string>> = {
   budget: 'Budget',
   capacity_ahead: 'Too little ahead',
   session_at_risk: 'Sessions at risk',
+  license: 'License',
 }
 
 const ofWarning = ({ id, kind, is_critical, reason, fix }: FleetWarning): Attention => ({

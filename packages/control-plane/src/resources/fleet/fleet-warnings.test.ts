@@ -9,7 +9,12 @@ beforeEach(() => {
   course = aCourse()
 })
 
-const warnings = async () => (await course.send('GET', 'fleet/warnings', { as: 'operator' })).json
+const allWarnings = async () => (await course.send('GET', 'fleet/warnings', { as: 'operator' })).json
+/** Without those of licenses, which the template of these tests has. */
+const warnings = async () => {
+  const { items, ...rest } = await allWarnings()
+  return { ...rest, items: items.filter(({ kind }: { kind: string }) => kind !== 'license') }
+}
 const set = (json: object) => course.send('PATCH', 'settings', { json })
 const metrics = async () => String((await course.send('GET', '/metrics', { as: 'user' })).body)
 
@@ -68,6 +73,15 @@ it('say when more is booked than the limits allow', async () => {
   ])
   await set({ max_workers_per_region: 3 })
   expect((await warnings()).items).toEqual([])
+})
+
+it('name templates and definitions that a license does not fit', async () => {
+  await course.define()
+  expect((await allWarnings()).items).toMatchObject([
+    { id: 'license:template:metal', kind: 'license', reason: { code: 'template_beyond_license' } },
+  ])
+  await course.send('POST', 'worker-templates/metal/disable')
+  expect((await allWarnings()).items).toEqual([])
 })
 
 it('are for operators', async () => {

@@ -5,6 +5,7 @@ import { capacityWarnings } from '@lcm/domain/fleet/capacity-ahead'
 import type { FleetWarning } from '@lcm/domain/fleet/fleet-warning'
 import { promiseWarnings } from '@lcm/domain/fleet/lost-promises'
 import { toInstant } from '@lcm/domain/instant'
+import { licenseWarnings } from '@lcm/domain/license/license-warnings'
 import { reason } from '@lcm/domain/reason'
 import type { Api } from '../../api-context.ts'
 import { promisedNow } from '../calendar/admit-sessions.ts'
@@ -21,17 +22,22 @@ export async function fleetWarnings(api: Api): Promise<AnswerOf<'getFleetWarning
   const nowMs = api.clock.now()
   const at = toInstant(nowMs)
   const workers = await listAllWorkers(api)
+  const templates = await listAll(api.templates)
   const moment = { settings, scaling: await fleetScaling(api), now: at, workers }
   const windows = hasBudget(settings) ? await budgetWindows(api, moment, nowMs) : []
   const items = [
     ...promiseWarnings({
       sessions: await listAll(api.sessions, { where: { at_risk: 'yes' } }),
       workers,
-      templates: await listAll(api.templates),
+      templates,
       settings,
     }),
     ...windows.flatMap(windowWarnings),
     ...(await warningsAhead(api)),
+    ...licenseWarnings({
+      templates,
+      definitions: await listAll(api.definitions, { where: { status: 'ACTIVE' } }),
+    }),
   ]
   return { at, budgets: windows.map(budgetView), items }
 }

@@ -1,5 +1,6 @@
 import { FOLD_MS, type KnownSubject, seen } from '@lcm/domain/notification/decide-notifications'
 import {
+  isNotified,
   type Observed,
   observedLeak,
   observedSession,
@@ -72,8 +73,7 @@ export function knownSubjects(api: Api): KnownSubjects {
       if (api.clock.monotonic() - warningsAtMs < WARNINGS_MS) return
       warningsAtMs = api.clock.monotonic()
       const { at, items: all } = await fleetWarnings(api)
-      // Sessions at risk have notices of their own, which their owners get too.
-      const items = all.filter(({ kind }) => kind !== 'session_at_risk')
+      const items = all.filter(isNotified)
       for (const warning of items) note(observedWarning(warning.id, warning, at))
       const ids = new Set(items.map(({ id }) => id))
       for (const { subject } of [...subjects.values()])

@@ -73,6 +73,13 @@ const ROWS: readonly MessageRow[] = [
     }),
     'CML_Enterprise includes 20 nodes; this machine could hold 200: choose m8i.4xlarge',
   ],
+  [reason('template_beyond_license', { template: 'metal', cause: GONE }), `template metal: ${GONE.message}`],
+  [reason('fix_template_license'), 'use smaller machines for this license, or another product for these machines'],
+  [
+    reason('definition_beyond_license', { definition: 'bgp', needed: 30, product: 'CML_Enterprise', nodes: 20 }),
+    'definition bgp needs 30 nodes; CML_Enterprise includes 20',
+  ],
+  [reason('fix_definition_license'), 'make the lab smaller, or add a template with a license for more nodes'],
   [
     reason('license_lost', { cause: GONE, license: 'never_checked' }),
     'EC2 confirms that i-1 is terminated; LCM never saw whether it held a license',

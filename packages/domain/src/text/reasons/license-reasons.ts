@@ -87,6 +87,12 @@ export const LICENSE_REASONS = {
     (stopped === null ? '' : `. ${stopped} is stopped and keeps its seat: terminate it to free the seat`),
   license_smaller_than_machine: ({ product, nodes, declared, instance_type }: SmallLicense) =>
     `${product} includes ${nodes} nodes; this machine could hold ${declared}: choose ${instance_type}`,
+  template_beyond_license: ({ template, cause }: { template: string; cause: NestedReason }) =>
+    `template ${template}: ${cause.message}`,
+  fix_template_license: () => 'use smaller machines for this license, or another product for these machines',
+  definition_beyond_license: (p: { definition: string; needed: number; product: string; nodes: number }) =>
+    `definition ${p.definition} needs ${p.needed} nodes; ${p.product} includes ${p.nodes}`,
+  fix_definition_license: () => 'make the lab smaller, or add a template with a license for more nodes',
 
   // Leaks.
   license_lost: ({ cause, license }: { cause: NestedReason; license: LostLicense }) =>
