@@ -18,6 +18,15 @@ const IN_THE_DARK = new Set(['overview', 'worker', 'sessions'])
 /** Slow enough that a machine that boots is still seen to. */
 const SPEED = '120'
 const REDRAW_MS = 500
+const DAY_MS = 86_400_000
+/** Days from now, hour and seats of booked classes. */
+const CLASSES = [
+  [1, 9, 20],
+  [1, 13, 12],
+  [2, 9, 200],
+  [2, 10, 10],
+  [3, 14, 25],
+]
 
 await ensureReady()
 const executablePath = await ensureChromium()
@@ -70,6 +79,9 @@ async function takeAll(api, shown) {
     { name: 'controllers', at: 'controllers', ready: 'main h2' },
   ]
   for (const picture of pictures) await take(page, picture)
+  await bookClasses(api)
+  await take(page, { name: 'forecast', at: 'forecast', ready: '.plan-legend', fullPage: true })
+  await takeDialogs(page)
   await stir(page)
   await take(page, { name: 'chaos', at: 'chaos', ready: '.machines tr' })
 }
@@ -82,7 +94,43 @@ async function signedInPage() {
   return context.newPage()
 }
 
-async function take(page, { name, at, ready }) {
+/** Classes of the next days, as many as the workers and their licenses hold. */
+async function bookClasses(api) {
+  for (const [days, hour, seats] of CLASSES)
+    await api('POST', '/lablet-sessions/batch', { definition: 'two-routers', start: startOf(days, hour), seats })
+}
+
+function startOf(days, hour) {
+  const [day] = new Date(Date.now() + days * DAY_MS).toISOString().split('T')
+  return `${day}T${String(hour).padStart(2, '0')}:00:00.000Z`
+}
+
+/** A booking that is refused with the nearest times, and a change that would take promised capacity. */
+async function takeDialogs(page) {
+  const dialog = page.getByRole('dialog')
+  await page.goto(`${url}/#/sessions`)
+  await page.getByRole('button', { name: 'Book a session' }).click()
+  await dialog.getByLabel('Definition').selectOption({ label: await classLabel(dialog) })
+  await dialog.getByLabel('Later').check()
+  await dialog.locator('input[type=datetime-local]').fill(startOf(2, 9).slice(0, 16))
+  await dialog.getByLabel(/^Seats/).fill('180')
+  await dialog.locator('.preview-starts').waitFor()
+  await shoot(page, 'booking-refused')
+  await page.goto(`${url}/#/settings`)
+  const setting = page.locator('.setting', { hasText: 'max_workers_per_region' })
+  await setting.getByRole('button', { name: 'Edit' }).click()
+  await setting.getByRole('textbox').fill('0')
+  await setting.getByRole('button', { name: 'Save' }).click()
+  await dialog.locator('.capacity-loss').waitFor()
+  await shoot(page, 'capacity-loss')
+}
+
+async function classLabel(dialog) {
+  const labels = await dialog.getByLabel('Definition').locator('option').allTextContents()
+  return labels.find(text => text.startsWith('two-routers'))
+}
+
+async function take(page, { name, at, ready, fullPage = false }) {
   await page.goto(`${url}/#/${at}`)
   await page.locator(ready).first().waitFor()
   await until(`the picture of ${name}`, () =>
@@ -92,12 +140,16 @@ async function take(page, { name, at, ready }) {
       .then(count => count === 0),
   )
   await page.waitForLoadState('networkidle', { timeout: 1_000 }).catch(() => undefined)
+  await shoot(page, name, fullPage)
+}
+
+async function shoot(page, name, fullPage = false) {
   for (const colorScheme of IN_THE_DARK.has(name) ? ['light', 'dark'] : ['light']) {
     await page.emulateMedia({ colorScheme })
     // Charts are redrawn in the new colors after the next frame.
     await page.waitForTimeout(REDRAW_MS)
     const path = join(IMAGES, `${name}${colorScheme === 'dark' ? '-dark' : ''}.png`)
-    await page.screenshot({ path, animations: 'disabled' })
+    await page.screenshot({ path, fullPage, animations: 'disabled' })
     const kb = Math.ceil(statSync(path).size / 1024)
     if (kb > KB_MAX) throw new Error(`${path} has ${kb} KB, and ${KB_MAX} are enough`)
     console.log(`${path} ${kb} KB`)

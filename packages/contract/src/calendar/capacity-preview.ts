@@ -55,7 +55,7 @@ const AffectedSession = z
 export const CapacityPreview = z
   .object({
     affected: z.int().meta({ description: 'How many admitted sessions would lose their capacity.', example: 1 }),
-    sessions: z.array(AffectedSession).meta({ description: 'The first 100 of them, by start.' }),
+    sessions: z.array(AffectedSession).meta({ description: 'The first 200 of them, by start.' }),
   })
   .meta({ id: 'CapacityPreview', description: 'The sessions that a change would leave without capacity.' })
 export type CapacityPreview = z.infer<typeof CapacityPreview>

@@ -56,8 +56,21 @@ export function MachineTimeline({ forecast }: { forecast: Forecast }) {
 
 const Legend = () => (
   <p class="muted plan-legend" aria-hidden="true">
-    <span class="plan-key awake" /> runs <span class="plan-key booting" /> boots <span class="plan-key used" /> sessions
-    <span class="plan-mark wake">▲</span> started <span class="plan-mark stop">■</span> stopped
+    <span>
+      <span class="plan-key awake" /> runs
+    </span>
+    <span>
+      <span class="plan-key booting" /> boots
+    </span>
+    <span>
+      <span class="plan-key used" /> sessions
+    </span>
+    <span>
+      <span class="plan-mark wake">▲</span> started
+    </span>
+    <span>
+      <span class="plan-mark stop">■</span> stopped
+    </span>
   </p>
 )
 

@@ -12,7 +12,7 @@ import { capacityFacts } from './follow-calendar.ts'
 
 type Change = BodyOf<'previewCapacity'>
 
-const SHOWN_MAX = 100
+const SHOWN_MAX = 200
 
 /** The admitted sessions that a change would leave without capacity. Promises nothing and changes nothing. */
 export async function previewCapacity(
