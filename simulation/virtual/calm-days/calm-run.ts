@@ -30,7 +30,7 @@ export interface CalmOutcome {
   readonly extensions_refused: number
   /** Admitted sessions that had no lab at some moment of their timeslot. */
   readonly without_capacity: number
-  /** Machines that were stopped and soon started again for the same booking. */
+  /** Machines that were started, stopped and started again for the same booking. */
   readonly flaps: number
   /** Starts and launches of machines. */
   readonly boots: number
@@ -195,8 +195,8 @@ async function performAll({ world }: People, { requests, days, promises, ...opti
     }
     await world.runFor(Math.max(0, firstMs + untilMs - clock.now()))
     promises.step()
-    const [breach] = promises.broken.values()
-    if (isStrict && breach !== undefined) throw world.failure(breach)
+    const [breach] = isStrict ? [...promises.flaps(), ...promises.broken.values()] : []
+    if (breach !== undefined) throw world.failure(breach)
     if (failed.length > 0) throw world.failure(`a request failed: ${failed[0]}`)
     if (untilMs % CHECK_EVERY_MS === 0) await world.invariants.check()
     if (untilMs % HOUR_MS === 0) onProgress?.(untilMs / HOUR_MS)
@@ -227,6 +227,6 @@ function outcomeOf(world: World, promises: KeptPromises) {
     without_capacity: promises.broken.size,
     flaps: flaps.length,
     boots: world.mutations.filter(({ act }) => act === 'start' || act === 'launch').length,
-    broken: [...promises.broken.values(), ...flaps],
+    broken: [...flaps, ...promises.broken.values()],
   }
 }

@@ -10,15 +10,15 @@ const NOTICE_MS = 40 * MINUTE_MS
 const LATE_MS_MAX = MINUTE_MS
 /** Time for the event of a write. */
 const EVENT_MS = 5_000
-/** A stop and a start cost more than a machine that stays on for so long. */
-const FLAP_MS = 10 * MINUTE_MS
+/** A machine is started for sessions that begin within this time. */
+const STARTED_FOR_MS = 90 * MINUTE_MS
 
 export interface KeptPromises {
   /** To be called every minute. */
   step(): void
   /** By session id: how its promise was broken first. */
   readonly broken: ReadonlyMap<string, string>
-  /** Machines that were stopped and soon started again for a session that was booked before the stop. */
+  /** Machines that were started, stopped and started again for the same session, judged by what EC2 was asked. */
   flaps(): readonly string[]
 }
 
@@ -62,21 +62,27 @@ function isDue({ timeslot, created_at, desired_status }: LabletSession, nowMs: n
   return desired_status === 'RUNNING' && nowMs >= fromMs && nowMs < toMs(timeslot.end) - EVENT_MS
 }
 
+const POWER: readonly string[] = ['launch', 'start', 'stop']
+
 function flapsOf(world: World, { id, name }: { readonly id: string; readonly name: string }): string[] {
-  const moves = world.mutations.filter(({ worker, act }) => worker === id && (act === 'stop' || act === 'start'))
-  return moves.flatMap((start, at) => {
-    const stop = moves[at - 1]
-    if (start.act !== 'start' || stop?.act !== 'stop' || start.atMs - stop.atMs > FLAP_MS) return []
-    const next = firstSessionAfter(world, id, start.atMs)
-    if (next === undefined || toMs(next.created_at) >= stop.atMs) return []
-    const minutes = Math.round((start.atMs - stop.atMs) / MINUTE_MS)
-    return [`${name} was stopped and started again ${minutes} min later for ${next.id}, which was booked before`]
+  const moves = world.mutations.filter(({ worker, act }) => worker === id && POWER.includes(act))
+  return moves.flatMap((again, at) => {
+    const [first, stop] = [moves[at - 2], moves[at - 1]]
+    if (first === undefined || stop?.act !== 'stop' || again.act !== 'start' || first.act === 'stop') return []
+    const next = firstLabOn(world, id, first.atMs)
+    if (next === undefined || labStartMs(next) < again.atMs || toMs(next.created_at) >= first.atMs) return []
+    if (toMs(next.timeslot.start) - first.atMs > STARTED_FOR_MS) return []
+    const minutes = Math.round((again.atMs - stop.atMs) / MINUTE_MS)
+    return [`${name} was stopped before it was used, and started again ${minutes} min later for ${next.id}`]
   })
 }
 
-function firstSessionAfter(world: World, worker: string, atMs: number): LabletSession | undefined {
+const labStartMs = ({ state_history }: LabletSession): number => {
+  const at = state_history.findLast(({ to }) => to === 'INSTANTIATING')?.at
+  return at === undefined ? Number.NEGATIVE_INFINITY : toMs(at)
+}
+
+function firstLabOn(world: World, worker: string, sinceMs: number): LabletSession | undefined {
   const ofWorker = [...followed(world).sessions.values()].filter(({ worker_id }) => worker_id === worker)
-  const startedMs = ({ state_history }: LabletSession) =>
-    toMs(state_history.findLast(({ to }) => to === 'INSTANTIATING')?.at ?? '1970-01-01T00:00:00.000Z')
-  return ofWorker.filter(each => startedMs(each) >= atMs).toSorted((a, b) => startedMs(a) - startedMs(b))[0]
+  return ofWorker.filter(each => labStartMs(each) >= sinceMs).toSorted((a, b) => labStartMs(a) - labStartMs(b))[0]
 }

@@ -1,11 +1,16 @@
+import { TimingList } from '@lcm/contract/calendar/timing'
 import type { Dispatch } from '@lcm/contract/route-spec'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { Settings } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { POLICY, paused } from '@lcm/domain/worker/lifecycle'
 import type { Clock } from '@lcm/runtime/clock'
+import { METAL } from '../world/control-plane.ts'
+import { MINUTE_MS } from '../world/durations.ts'
 import type { Defects } from '../world/world.ts'
-import { at, changeDocuments, changeInserts, type Mutant } from './mutant.ts'
+import { at, changeDocuments, changeInserts, changeResponses, type Mutant } from './mutant.ts'
 
 /** Four seats of a lab that needs a machine each, later than anything is placed. The run may have five machines. */
 const crowdAt = (minute: number) => at(minute, 'book a class', { target: 0.17, amount: 0.92 })
@@ -24,7 +29,7 @@ const withoutLimit = (settings: Settings): Settings => ({
   given: { ...settings.given, max_workers_per_region: 1_000 },
 })
 
-const LATE_MS = 25 * 60_000
+const LATE_MS = 25 * MINUTE_MS
 const STARTS_MACHINES = /POST .*\/workers\/(scale-up|[^/]+\/resume)$/
 
 /** The scheduler's requests to start or buy a machine fail for so long. */
@@ -49,6 +54,35 @@ function lateStarts(): Defects {
     },
     requests: (dispatch, service) => (service === 'resource-scheduler' ? late(dispatch) : dispatch),
   }
+}
+
+const isBoot = ({ id }: { readonly id: string }): boolean => /^(first_)?boot:/.test(id)
+
+/** The scheduler reads that each of the last boots took so long. */
+const bootsOf = (ms: number) => {
+  const boots = (template: string) =>
+    ['boot', 'first_boot'].map(kind => ({
+      ...{ id: `${kind}:${template}`, version: 1, created_at: EVER, updated_at: EVER },
+      recent_ms: Array.from({ length: 100 }, () => ms),
+    }))
+  return changeResponses(/GET .*\/timings(\?|$)/, body => {
+    const { items } = TimingList.parse(body)
+    return { ...body, items: [...items.filter(each => !isBoot(each)), ...boots(METAL.name)] }
+  })
+}
+const EVER = '2026-01-01T00:00:00.000Z'
+
+/** The idle policy stops a machine that was started for sessions as soon as it runs, so many times at most. */
+function stopsStarted(timesMax: number) {
+  const stops = new Map<string, number>()
+  return changeDocuments(RESOURCES.workers, (worker, before) => {
+    const count = stops.get(worker.id) ?? 0
+    const isStarted = before !== null && before.status !== 'RUNNING' && worker.status === 'RUNNING'
+    if (!isStarted || worker.wanted_by.length === 0 || count >= timesMax) return worker
+    stops.set(worker.id, count + 1)
+    const stopped = { ...worker, wanted_by: [], desired_status: 'STOPPED' as const, desired_by: POLICY.idle }
+    return paused(stopped, reason('worker_idle'), worker.updated_at)
+  })
 }
 
 /** Defects in admission, and in what the scheduler makes of its promises. */
@@ -85,5 +119,27 @@ export const calendarMutants: readonly Mutant[] = [
     caughtBy: /was admitted and (is (PENDING|SCHEDULED|INSTANTIATING)|has no running lab)/,
     calmDays: 1,
     defects: lateStarts,
+  },
+  {
+    name: 'boots underestimated',
+    breaks: 'a machine is started two minutes before it is needed, though boots take longer',
+    caughtBy: /was admitted and (is (PENDING|SCHEDULED|INSTANTIATING)|has no running lab)/,
+    calmDays: 1,
+    defects: () => ({ requests: bootsOf(MINUTE_MS) }),
+  },
+  {
+    name: 'stop before a booking',
+    breaks: 'the idle policy stops machines that were started for a session, before it begins',
+    caughtBy: /was admitted and (is (PENDING|SCHEDULED|INSTANTIATING)|has no running lab)/,
+    calmDays: 1,
+    defects: () => ({ store: stopsStarted(Number.POSITIVE_INFINITY) }),
+  },
+  {
+    name: 'flapping',
+    breaks:
+      'a machine is started long before a session, stopped as idle, and started again for the same session in time',
+    caughtBy: /was stopped before it was used, and started again/,
+    calmDays: 1,
+    defects: () => ({ requests: bootsOf(60 * MINUTE_MS), store: stopsStarted(1) }),
   },
 ]
