@@ -55,13 +55,18 @@ export interface Placeable {
 
 /** Longer blocks would delay other requests. */
 const SLICE_MS = 2
+const PAUSE_MS_MAX = 8
 
-/** A pause between steps of a long computation, which lets other requests in when it is due. */
+/**
+ * A pause between steps of a long computation, which lets other requests in when it is due. It lasts as long as the steps took, so
+ * that half of the time is left for them, also where other programs compete for the processor.
+ */
 export function pauses(clock: Clock): () => Promise<void> | null {
   let beganMs = clock.monotonic()
   return () => {
-    if (clock.monotonic() - beganMs < SLICE_MS) return null
-    return clock.sleep(0).then(() => {
+    const tookMs = clock.monotonic() - beganMs
+    if (tookMs < SLICE_MS) return null
+    return clock.sleep(Math.min(PAUSE_MS_MAX, tookMs)).then(() => {
       beganMs = clock.monotonic()
     })
   }
