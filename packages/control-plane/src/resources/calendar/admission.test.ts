@@ -1,6 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
+import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
@@ -294,14 +295,44 @@ describe('when capacity is lost', () => {
 })
 
 describe('sessions of a release without a calendar', () => {
-  it('are admitted in the order of their booking, before any new one; the rest is best effort', async () => {
-    const booked = []
+  /** Two more than one worker holds. */
+  const bookedBefore = async () => {
+    const booked: string[] = []
     for (let n = 0; n < 12; n += 1) {
       await course.clock.advance(1_000)
       booked.push((await book({ start: at(2), best_effort: true })).json.id)
     }
     const before = { kind: 'best_effort', at_risk: null, number: 0, span: null, machine: null } as const
     for (const id of booked) await course.put('sessions', { ...(await course.session(id)), admission: before })
+    return booked
+  }
+
+  it('that got no promise are in the log after the upgrade, and notified of', async () => {
+    await bookedBefore()
+    const log = recordingLogger()
+    const sent: string[] = []
+    const fetch: typeof globalThis.fetch = async (_, init) => {
+      sent.push(JSON.parse(String(init?.body)).data.title)
+      return new Response(null)
+    }
+    const sendEmail = async () => ({ outcome: 'accepted' }) as const
+    const notifications = { source: '/lcm/lab', fetch, sendEmail }
+    const upgraded = aControlPlane({ store: course.store, clock: course.clock, log, notifications })
+    const target = { name: 'all', type: 'webhook', url: 'https://hooks.example.com/x' }
+    await upgraded.send('POST', 'notification-targets', { json: target })
+    const stops = [upgraded.run('housekeeping'), upgraded.run('notifier')]
+    await course.clock.advance(4 * MINUTE_MS)
+    for (const stop of stops) await stop()
+    expect(log.messages('info')).toContain('sessions of an earlier release were entered in the calendar')
+    expect(log.lines.find(({ level }) => level === 'warn')).toMatchObject({
+      fields: { sessions: 2 },
+      message: expect.stringMatching(/^no capacity is left for sessions of an earlier release/),
+    })
+    expect(sent.filter(title => /may not start/.test(title))).toEqual(['2 two routers labs may not start in time'])
+  })
+
+  it('are admitted in the order of their booking, before any new one; the rest is best effort', async () => {
+    const booked = await bookedBefore()
     const upgraded = aControlPlane({ store: course.store, clock: course.clock })
     const answer = await upgraded.send('POST', 'lablet-sessions', {
       as: 'user',
