@@ -178,6 +178,16 @@ describe('licenses of the pool', () => {
     expect(admit(profile, [seats(9, nine, 10, 12)])).toMatchObject({ kind: 'refused', free: 4 })
     expect(refusal(admit(profileOf({ settings }), [seats(6, nine, 10, 12)]))).toBe('admitted')
   })
+
+  it('limit small labs too: no machine is bought without a license, and the refusal says so', () => {
+    const two = demand(1, { needs: { cpu_cores: 1, memory_gb: 1, storage_gb: 1, node_count: 2 } })
+    const settings = { scale_up_enabled: true, max_workers_per_region: 3 }
+    const profile = profileOf({ settings, licenses: new Map([['CML_Enterprise', 1]]) })
+    const admission = admit(profile, [seats(11, two, 10, 12)])
+    expect(admission).toMatchObject({ kind: 'refused', free: 10 })
+    expect(refusal(admission)).toMatchObject({ code: 'capacity_booked_no_seat' })
+    expect(refusal(admit(profile, [seats(10, two, 10, 12)]))).toBe('admitted')
+  })
 })
 
 describe('the nearest starts', () => {

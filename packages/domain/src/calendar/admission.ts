@@ -96,9 +96,10 @@ export function shortageOf(profile: CapacityProfile, seats: Seats): Reason {
 /** Why there is not more capacity at that time. */
 function limitOf(profile: CapacityProfile, seats: Seats): Reason {
   const { demand } = seats
-  const { holders, isScaleUpOn, workersMax, region } = profile.capacity
+  const { holders, isScaleUpOn, workersMax, region, missingLicense } = profile.capacity
   const nowhere = fitsNowhereBecause(demand, holders)
   if (nowhere !== null) return nowhere
+  if (missingLicense !== null) return reason('capacity_booked_no_seat', { license: missingLicense })
   const limit = licenseShortage(profile, seats)
   if (limit !== null) return limit
   if (!isScaleUpOn) return reason('capacity_booked_no_scale_up')

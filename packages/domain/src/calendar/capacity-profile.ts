@@ -23,6 +23,8 @@ export interface Capacity {
   readonly region: string
   readonly workersMax: number
   readonly isScaleUpOn: boolean
+  /** The license that keeps the region from having as many workers as its limit allows; null if none does. */
+  readonly missingLicense: string | null
   /** What budgets leave; null where they don't count. */
   readonly spending: SpendingFacts | null
 }

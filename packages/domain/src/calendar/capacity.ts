@@ -2,7 +2,6 @@ import type { SpendingFacts } from '../fleet/budget.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { type FreeSeats, freeSeatsFor } from '../license/license-pool.ts'
 import { holdersOf, type Offer } from '../session/decide-scale-up.ts'
-import { expectedCapacity, type FreeCapacity } from '../session/free-capacity.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Capacity } from './capacity-profile.ts'
@@ -62,13 +61,14 @@ export function capacityOf(facts: CapacityFacts): Capacity {
   const bought = Array.from(
     { length: toBuy },
     (_, n): MachineOffer => ({ key: `new-${n + 1}`, isWorker: false, choices: choices(n) }),
-  )
+  ).filter(offer => offer.choices.length > 0)
   return {
     machines: [...workers, ...bought],
     holders,
     region,
     workersMax: settings.max_workers_per_region,
     isScaleUpOn: settings.scale_up_enabled,
+    missingLicense: bought.length < toBuy ? (holders.offers[0]?.template.license_product ?? null) : null,
     spending: facts.spending,
   }
 }
@@ -82,21 +82,15 @@ function vacancies({ workers, region, settings }: CapacityFacts): number {
   return Math.max(0, settings.max_workers_per_region - present.length)
 }
 
-/** The choices of the n-th machine to buy: without a license when the pool is empty by then. Equal ones are the same array. */
+/** The choices of the n-th machine to buy: none is bought without a free seat of its license pool. Equal ones are the same array. */
 function purchases(offers: readonly Offer[], licenses: FreeSeats): (n: number) => readonly MachineChoice[] {
   const known = new Map<string, readonly MachineChoice[]>()
   const isLicensed = ({ capacity: { worker } }: Offer, n: number) => n < freeSeatsFor(worker.license.product, licenses)
   return n => {
-    const key = offers.map(offer => isLicensed(offer, n)).join()
-    const choices =
-      known.get(key) ??
-      offers.map(offer => choiceOf(isLicensed(offer, n) ? offer.capacity : unlicensed(offer.capacity)))
+    const licensed = offers.filter(offer => isLicensed(offer, n))
+    const key = licensed.map(({ template }) => template.id).join()
+    const choices = known.get(key) ?? licensed.map(({ capacity }) => choiceOf(capacity))
     known.set(key, choices)
     return choices
   }
-}
-
-function unlicensed({ worker }: FreeCapacity): FreeCapacity {
-  const license = { ...worker.license, product: null, status: 'UNREGISTERED' as const }
-  return expectedCapacity({ ...worker, license })
 }

@@ -45,7 +45,7 @@ function fixOf({ workers, templates, settings }: LostPromises, sessions: readonl
   return reason('fix_promises', {
     limit: isFull && !isOff ? settings.max_workers_per_region : null,
     is_scale_up_off: isOff,
-    needs_licenses: codes.has('capacity_booked_license'),
+    needs_licenses: codes.has('capacity_booked_license') || codes.has('capacity_booked_no_seat'),
     cordoned: namesOf(({ cordoned }) => cordoned),
     drained: namesOf(({ drain }) => drain !== null),
     // LCM starts what a policy stopped by itself.

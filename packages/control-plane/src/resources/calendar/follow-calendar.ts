@@ -128,6 +128,7 @@ async function load(api: Api, { number }: CalendarHead): Promise<Known> {
       region: '',
       workersMax: 0,
       isScaleUpOn: false,
+      missingLicense: null,
       spending: null,
     }),
     workers: new Map(),

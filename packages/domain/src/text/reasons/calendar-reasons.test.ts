@@ -43,6 +43,11 @@ const ROWS: readonly MessageRow[] = [
     'all workers are booked at that time, and no template is enabled; enable a template, create a worker or book another time',
   ],
   [
+    reason('capacity_booked_no_seat', { license: 'CML_Enterprise' }),
+    'all capacity of that time is booked, and no CML_Enterprise license is free for another worker; add seats to the license ' +
+      'pool or book another time',
+  ],
+  [
     reason('capacity_booked_license', { node_limit: 5, license: null }),
     'all capacity of that time is booked, and without a license a worker runs only 5 nodes; register a license with more ' +
       'nodes, raise max_workers_per_region or book another time',

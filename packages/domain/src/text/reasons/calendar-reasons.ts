@@ -44,6 +44,9 @@ export const CALENDAR_REASONS = {
     'all workers are booked at that time, and scale-up is off; set scale_up_enabled to true, create a worker or book another time',
   capacity_booked_no_template: () =>
     'all workers are booked at that time, and no template is enabled; enable a template, create a worker or book another time',
+  capacity_booked_no_seat: ({ license }: { license: string }) =>
+    `all capacity of that time is booked, and no ${license} license is free for another worker; ` +
+    'add seats to the license pool or book another time',
   /** `license` is null where no license is registered. */
   capacity_booked_license: ({ node_limit, license }: { node_limit: number; license: string | null }) =>
     `all capacity of that time is booked, and ${license === null ? 'without a license' : `with ${license}`} a worker runs only ` +
