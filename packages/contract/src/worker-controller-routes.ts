@@ -94,6 +94,10 @@ export const ResumeWorker = z
   })
   .meta({ id: 'ResumeWorker', description: 'A request to start a worker that a policy stopped.' })
 
+export const RetireWorker = z
+  .strictObject({ reason: Reason.meta({ description: 'The reason.' }) })
+  .meta({ id: 'RetireWorker', description: 'A request to terminate a stopped worker that the plan does not need.' })
+
 export const InstanceId = z
   .string()
   .regex(/^i-[0-9a-f]{4,32}$/, 'an instance id')
@@ -242,5 +246,20 @@ export const WORKER_CONTROLLER_ROUTES = {
     answer: WorkerView,
     fenced: true,
     problems: ['not_found', 'worker_held', 'worker_terminating', 'budget_exceeded'],
+  },
+  retireWorker: {
+    method: 'POST',
+    path: '/workers/{id}/retire',
+    params: WORKER_ID,
+    summary: 'Retire a worker',
+    description:
+      'Terminates a stopped worker that the scale-up policy bought and that the plan does not need. Refused unless ' +
+      '`terminate_sleeping` is on, and while anything holds the worker.',
+    access: SCHEDULER,
+    body: RetireWorker,
+    status: 200,
+    answer: WorkerView,
+    fenced: true,
+    problems: ['not_found', 'worker_held'],
   },
 } as const satisfies Record<string, RouteSpec>

@@ -137,6 +137,7 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   resetTerm: 'a',
   assignSession: 's',
   resumeWorker: 's',
+  retireWorker: 's',
   reportSession: 'wsl',
   bindLab: 'l',
   releaseSession: 'wsl',

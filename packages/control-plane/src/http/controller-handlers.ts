@@ -26,6 +26,7 @@ import { cleanUpWorkers } from '../resources/worker/delete-worker-records.ts'
 import { importWorker } from '../resources/worker/import-worker.ts'
 import { openLaunchAttempt, reportStatus } from '../resources/worker/report-status.ts'
 import { resumeWorker } from '../resources/worker/resume-worker.ts'
+import { retireWorker } from '../resources/worker/retire-worker.ts'
 import { reportMetrics } from '../resources/worker/worker-metrics.ts'
 import { workerView } from '../resources/worker/worker-view.ts'
 import { createdOnce, empty, type HandlerMap, json } from './handler-kinds.ts'
@@ -62,6 +63,7 @@ export const workerControllerHandlers = (api: Api) => {
 export const labletControllerHandlers = (api: Api) =>
   ({
     assignSession: json(request => assignSession(api, request)),
+    retireWorker: json(async request => workerView(api, await retireWorker(api, request))),
     resumeWorker: json(async request => workerView(api, await resumeWorker(api, request))),
     reportSession: json(request => reportSession(api, request)),
     bindLab: json(request => bindLab(api, request)),

@@ -38,6 +38,7 @@ export async function performSteps(
     if (lost !== null) reasons.set(step.session.id, lost)
   })
   const held: string[] = []
+  for (const step of ofKind(steps, 'terminate')) await retire(parts, cycle, step)
   const bought = new Map<string, Purchase>()
   for (const step of ofKind(steps, 'resume')) {
     const refused = await refusedResume(parts, cycle, step)
@@ -128,6 +129,23 @@ async function refusedResume(
   if (written.kind === 'refused') return written
   counters.add('resumed')
   return null
+}
+
+/** A worker that the API keeps is not asked for again in this term: it may have labs that the scheduler does not know. */
+async function retire(
+  { client, counters, decisions, memory }: PerformParts,
+  cycle: CycleReport,
+  { worker_id, because }: StepOf<'terminate'>,
+): Promise<void> {
+  const written = await cycle.write(
+    call => client.call('retireWorker', { ...call, params: { id: worker_id }, body: { reason: because } }),
+    ['worker_held', 'not_found'],
+  )
+  if (written === null) return
+  const outcome = written.kind === 'taken' ? '' : written.because.message
+  decisions.note(`worker:${worker_id}`, cycle.epoch, cycle.note({ action: 'terminate', because, outcome }))
+  if (written.kind === 'refused') memory.keptWorkers.add(worker_id)
+  else counters.add('retired')
 }
 
 /** Writes the waiting reason only when it changed. */

@@ -143,6 +143,41 @@ describe('a worker that a policy stopped', () => {
     expect(scheduler.stats()).toMatchObject({ resumed_count: 1 })
   })
 
+  it('is terminated only if the setting allows it, and not asked for again where the API keeps it', async () => {
+    const { license, ...sleeper } = aSleeper()
+    await rig.putWorker({
+      ...{ ...sleeper, origin: 'SCALE_UP', disk: { gb: 200, usd_per_hour: 0.02 } },
+      license: { ...license, product: null },
+    })
+    rig.begin()
+    await rig.runFor(10 * MINUTE_MS)
+    expect((await rig.worker()).desired_status).toBe('STOPPED')
+    await rig.plane.send('PATCH', 'settings', { json: { terminate_sleeping: true } })
+    rig.plane.fail({ route: 'retireWorker', effect: 'worker_held' })
+    await rig.runFor(10 * MINUTE_MS)
+    expect(rig.plane.requestsOf('retireWorker')).toHaveLength(1)
+    rig.plane.heal()
+    await rig.runFor(10 * MINUTE_MS)
+    expect(rig.plane.requestsOf('retireWorker')).toHaveLength(1)
+  })
+
+  it('is terminated when the plan does not need it', async () => {
+    const { license, ...sleeper } = aSleeper()
+    await rig.putWorker({
+      ...{ ...sleeper, origin: 'SCALE_UP', disk: { gb: 200, usd_per_hour: 0.02 } },
+      license: { ...license, product: null },
+    })
+    await rig.plane.send('PATCH', 'settings', { json: { terminate_sleeping: true } })
+    const scheduler = rig.begin()
+    await rig.runFor(10 * MINUTE_MS)
+    expect(await rig.worker()).toMatchObject({
+      desired_status: 'TERMINATED',
+      desired_by: 'calendar',
+      desired_reason: expect.stringContaining('its disk costs'),
+    })
+    expect(scheduler.stats()).toMatchObject({ retired_count: 1 })
+  })
+
   it('and that an operator holds is skipped, and not requested again until it changes', async () => {
     await rig.putWorker(aSleeper())
     rig.plane.fail({ route: 'resumeWorker', effect: 'worker_held' })

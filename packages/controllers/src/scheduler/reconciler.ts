@@ -71,7 +71,8 @@ async function carriedOut(parts: CycleParts, cycle: CycleReport, demand: Demand)
   const { client, clock, memory } = parts
   const { signal } = cycle
   const { settings } = demand
-  const first = await readSupply(client, { hasDemand: demand.sessions.some(isWaiting), signal })
+  const hasDemand = demand.sessions.some(isWaiting) || settings.terminate_sleeping
+  const first = await readSupply(client, { hasDemand, signal })
   const hosts = await readHosts(client, { sessions: demand.sessions, workers: first.workers }, signal)
   const { sessions, leaving, hasReturned } = await unassignLostWorkers(
     parts,
@@ -93,6 +94,7 @@ async function carriedOut(parts: CycleParts, cycle: CycleReport, demand: Demand)
       signal,
     ),
     timings: await parts.timings.read(signal),
+    foreignLabs: memory.keptWorkers,
     previous: await memory.planBefore(() => readStoredPlan(client, signal)),
     nowMs: clock.now(),
   }

@@ -16,6 +16,7 @@ const COUNTERS = {
   moved: 'sessions with a lab that were moved away from their worker',
   plans_stored: 'plans that were stored because they changed',
   resumed: 'workers that were started for sessions',
+  retired: 'stopped workers that were terminated because the plan does not need them',
   scale_up_requested: 'scale-up requests that were granted',
   scale_up_refused: 'scale-up requests that were refused',
   workers_removed: 'worker records that a cleanup removed',

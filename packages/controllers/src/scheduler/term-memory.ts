@@ -30,6 +30,8 @@ export interface SchedulerMemory extends PlanMemory {
   sessionsWaiting(): number
   /** Workers that an operator keeps stopped, each with the version at which the API refused to start it. */
   readonly heldWorkers: Map<string, number>
+  /** Workers that the API did not let this term terminate. */
+  readonly keptWorkers: Set<string>
 }
 
 export interface CycleResult extends Pick<Schedule, 'later' | 'nextMs'> {
@@ -67,6 +69,7 @@ export function schedulerMemory(gauges: SchedulerGauges): SchedulerMemory {
   return {
     ...planMemory(),
     heldWorkers: new Map(),
+    keptWorkers: new Set(),
     cycleBegins() {
       isInProgress = true
     },

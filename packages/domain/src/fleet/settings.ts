@@ -47,6 +47,11 @@ export const SettingValues = z.strictObject({
   scale_down_cooldown_seconds: z.union([seconds, z.literal(OFF)]).meta({
     description: 'The time between two automatic stops. A number replaces `scale_down_max_share`.',
   }),
+  terminate_sleeping: z.boolean().meta({
+    description:
+      'Whether stopped workers that the scale-up policy bought are terminated once nothing is planned on them and their disk costs more ' +
+      'than a new worker would. Protected and licensed workers, and those with labs of people, are kept.',
+  }),
   scale_up_enabled: z.boolean().meta({ description: 'Whether the scale-up policy runs.' }),
   scale_up_cooldown_seconds: seconds.meta({
     description:
@@ -143,6 +148,7 @@ export const SETTING_DEFAULTS: SettingValues = {
   min_workers: 0,
   scale_down_max_share: 0.25,
   scale_down_cooldown_seconds: OFF,
+  terminate_sleeping: false,
   scale_up_enabled: true,
   scale_up_cooldown_seconds: 300,
   max_workers_per_region: 10,

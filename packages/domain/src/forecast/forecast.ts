@@ -86,7 +86,7 @@ function played(play: Play, spans: Spans): { plan: Plan; machines: MachineUse[] 
     definitions: new Map(calendar.definitions.map(definition => [definition.id, definition])),
     workers: calendar.workers,
     templates: calendar.templates,
-    settings: { ...calendar.settings, terminate_sleeping: false },
+    settings: calendar.settings,
     region: calendar.region,
     timings,
     previous: null,

@@ -7,10 +7,8 @@ import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { Plan } from './plan.ts'
 
-export interface PlanSettings extends Pick<SettingValues, 'scale_up_enabled' | 'max_workers_per_region'>, LeadSettings {
-  /** Whether workers that the scale-up policy bought are terminated once their disk costs more than a new machine would. */
-  readonly terminate_sleeping: boolean
-}
+export type PlanSettings = LeadSettings &
+  Pick<SettingValues, 'scale_up_enabled' | 'max_workers_per_region' | 'terminate_sleeping'>
 
 /** What may still be spent on wakes and purchases within a time, such as today. */
 export interface BudgetWindow {

@@ -3,7 +3,7 @@ import type { Span } from '../calendar/span.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { reason } from '../reason.ts'
 import { nodesMax } from '../session/free-capacity.ts'
-import type { Worker } from '../worker/worker.ts'
+import { isDisposable } from './is-disposable.ts'
 import type { Machine } from './machine-state.ts'
 import { PLAN_HORIZON_MS, type PlannedMachine, type PlannedStep } from './plan.ts'
 import type { PlanInput } from './plan-input.ts'
@@ -133,6 +133,3 @@ function terminationOf(machine: Machine, { settings, nowMs, foreignLabs, timings
   const because = reason('plan_terminate', { until, disk_usd: cents(disk_usd), new_usd: cents(new_usd) })
   return [{ kind: 'terminate', at: toInstant(nowMs), because, usd: 0, session_ids: [] }]
 }
-
-const isDisposable = ({ status, origin, protected: isProtected, license }: Worker): boolean =>
-  status === 'STOPPED' && origin === 'SCALE_UP' && !isProtected && license.product === null

@@ -9,7 +9,7 @@ export interface SchedulingInput
   readonly definitions: ReadonlyMap<string, LabletDefinition>
   /** Open sessions: those that wait, and those that hold capacity. */
   readonly sessions: readonly LabletSession[]
-  readonly settings: Omit<PlanSettings, 'terminate_sleeping'> & Pick<SettingValues, 'schedule_ahead_minutes'>
+  readonly settings: PlanSettings & Pick<SettingValues, 'schedule_ahead_minutes'>
   /** By session id: why a session that has a lab leaves its worker as soon as another has capacity. */
   readonly leaving: ReadonlyMap<string, Reason>
 }
@@ -41,4 +41,5 @@ export type SchedulingStep =
       readonly session_ids: readonly string[]
       readonly because: Reason
     }
+  | { readonly kind: 'terminate'; readonly worker_id: string; readonly because: Reason }
   | { readonly kind: 'expire'; readonly session: LabletSession; readonly because: Reason }

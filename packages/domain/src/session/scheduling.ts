@@ -56,7 +56,6 @@ export function schedule(input: SchedulingInput): Schedule {
   const placed = new Map(urgent.map(step => [step.session.id, step]))
   const plan = planFleet({
     ...input,
-    settings: { ...input.settings, terminate_sleeping: false },
     bestEffort: new Set(sessions.filter(({ admission }) => admission.kind === 'best_effort').map(({ id }) => id)),
     lost: new Set(going.filter(each => isWaiting(each) && lossOf(each, nowMs) > 0).map(({ id }) => id)),
     workers: [...capacities.values()].map(({ worker }) => worker),
@@ -211,7 +210,11 @@ function carriedOut(plan: Plan, sessions: readonly LabletSession[], cycle: Cycle
         : { because: whyNotYet(machine, waiting, { cycle, isStarted }), forGood: false }
     steps.push({ kind: 'wait', session, ...wait })
   }
-  return { steps: [...steps, ...startSteps(starts, cycle)], later, nextMs: nextMomentOf(plan, later, nowMs) }
+  return {
+    steps: [...steps, ...startSteps(starts, cycle), ...terminateSteps(plan)],
+    later,
+    nextMs: nextMomentOf(plan, later, nowMs),
+  }
 }
 
 /** When the session is placed: when its lab must start, or earlier where operators set a time. */
@@ -251,6 +254,12 @@ function startSteps(starts: ReadonlyMap<PlannedMachine, PlannedStep>, { sessions
   }
   return [...resumes, ...purchases.values()]
 }
+
+const terminateSteps = ({ machines }: Plan): SchedulingStep[] =>
+  machines.flatMap(({ worker_id, steps }) => {
+    const step = steps.find(({ kind }) => kind === 'terminate')
+    return worker_id === null || step === undefined ? [] : [{ kind: 'terminate', worker_id, because: step.because }]
+  })
 
 /** Why a session is not on its machine yet. */
 function whyNotYet(

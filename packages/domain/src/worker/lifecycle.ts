@@ -71,6 +71,7 @@ export const POLICY = {
   cleanUp: 'clean-up',
   idle: 'idle',
   resume: 'resume_for_session',
+  calendar: 'calendar',
 } as const
 
 export interface Consequence {

@@ -64,6 +64,10 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
     text: 'Minimum time between two automatic stops, instead of their share; off by default.',
     unit: 'seconds',
   },
+  terminate_sleeping: {
+    title: 'Terminate stopped workers',
+    text: 'Terminate stopped workers that LCM bought, once nothing is planned on them and their disk costs more than a new worker would.',
+  },
   scale_up_enabled: {
     title: 'Scale up',
     text: 'Create workers automatically for sessions that find no free capacity.',
@@ -211,6 +215,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       'scale_down_max_share',
       'scale_down_cooldown_seconds',
       'min_workers',
+      'terminate_sleeping',
     ],
   },
   { title: 'Budgets', names: ['budget_usd_per_day', 'budget_usd_per_month'] },

@@ -65,6 +65,7 @@ const SETTINGS = z.object({
   SCALE_DOWN_ENABLED: setting('scale_down_enabled'),
   MIN_WORKERS: setting('min_workers'),
   SCALE_DOWN_MAX_SHARE: setting('scale_down_max_share'),
+  TERMINATE_SLEEPING: setting('terminate_sleeping'),
   SCALE_DOWN_COOLDOWN_SECONDS: setting('scale_down_cooldown_seconds'),
   SCALE_UP_ENABLED: setting('scale_up_enabled'),
   SCALE_UP_COOLDOWN_SECONDS: setting('scale_up_cooldown_seconds'),
