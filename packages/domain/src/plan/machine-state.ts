@@ -108,8 +108,8 @@ function refusedMs({ workers }: PlanInput, template: string): number {
 function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<string, PlanSession>): Machine | null {
   const { nowMs, timings } = input
   if (GONE.has(worker.status)) return null
-  const isServing = worker.status === 'RUNNING' && worker.service_status === 'AVAILABLE'
   const isOn = worker.desired_status === 'RUNNING'
+  const isServing = isOn && worker.status === 'RUNNING' && worker.service_status === 'AVAILABLE'
   const arrives = isOn && !isServing && isArriving(worker, nowMs)
   const sleeps = !isOn && isResumable(worker, nowMs)
   if (!isServing && !arrives && !sleeps) return null
@@ -120,7 +120,6 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
   const host = (isServing && !isPending ? freeCapacityOf : expectedCapacity)(emptied(worker))
   const mayStop =
     !worker.protected && worker.drain === null && worker.idle_detection_enabled && !isHeldOn(worker, nowMs)
-  const isServed = isServing && isOn
   const calendar = isOn
     ? machineCalendar(host.free, mayStop ? nowMs : Number.POSITIVE_INFINITY)
     : machineCalendar(withoutReserved(host.free, worker))
@@ -130,14 +129,14 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
     template: worker.template_name,
     usdPerHour: worker.cost_per_hour_usd ?? 0,
     host,
-    isOpen: isFree && (isServed ? freeCapacityOf(worker).closed === null : true) && (isOn || sleeps),
+    isOpen: isFree && (!isServing || freeCapacityOf(worker).closed === null),
     isOn,
-    isServing: isServed,
+    isServing,
     mayStop,
     pending: isPending
       ? { capacity: freeCapacityOf(emptied(worker)), untilMs: nowMs + settlingMs(worker, nowMs) }
       : null,
-    ...readiness(worker, boot, { nowMs, isServed, laterMs: refusedMs(input, worker.template_name) }),
+    ...readiness(worker, boot, { nowMs, isServing, laterMs: refusedMs(input, worker.template_name) }),
     times: { wakeMs: timings.bootMs(worker.template_name).wakeMs, stopMs: STOP_MS },
     firstExtraMs: isOn ? 0 : Math.max(0, boot.wakeMs - timings.bootMs(worker.template_name).wakeMs),
     calendar,
@@ -157,12 +156,11 @@ const isHeldOn = ({ desired_until }: Worker, nowMs: number): boolean =>
 function readiness(
   worker: Worker,
   boot: ReturnType<Timings['bootMs']>,
-  { nowMs, isServed, laterMs }: { nowMs: number; isServed: boolean; laterMs: number },
+  { nowMs, isServing, laterMs }: { nowMs: number; isServing: boolean; laterMs: number },
 ): Pick<Machine, 'readyMs' | 'likelyMs' | 'isLate' | 'isRefused'> {
-  if (isServed) return { readyMs: nowMs, likelyMs: nowMs, isLate: false, isRefused: false }
+  if (isServing) return { readyMs: nowMs, likelyMs: nowMs, isLate: false, isRefused: false }
   if (worker.desired_status !== 'RUNNING') {
-    const stoppedMs = worker.status === 'STOPPED' ? nowMs : Math.max(nowMs, toMs(worker.entered_status_at) + STOP_MS)
-    const fromMs = stoppedMs + laterMs
+    const fromMs = stoppedMs(worker, nowMs) + laterMs
     return { readyMs: fromMs + boot.wakeMs, likelyMs: fromMs + boot.meanMs, isLate: false, isRefused: false }
   }
   const refused = isRefused(worker)
@@ -173,6 +171,12 @@ function readiness(
     isRefused: refused,
     isLate: refused || startMs + boot.wakeMs < nowMs,
   }
+}
+
+/** When a machine that sleeps, or is about to, may start again. */
+function stoppedMs({ status, entered_status_at }: Worker, nowMs: number): number {
+  if (status === 'STOPPED') return nowMs
+  return Math.max(nowMs, (status === 'STOPPING' ? toMs(entered_status_at) : nowMs) + STOP_MS)
 }
 
 /** When EC2 began to start the machine, as far as is known. */

@@ -37,7 +37,8 @@ export interface Attempt {
   readonly usd: number
   /** In USD, with what it is worth that sessions wait. */
   readonly cost: number
-  readonly isBuying: boolean
+  /** How many machines are bought. */
+  readonly purchases: number
 }
 
 /** The sessions to place. Those that have begun late are wanted now. */
@@ -98,7 +99,7 @@ export function attempt(input: PlanInput, tasks: readonly Task[], { order, templ
     broken: broken.length,
     usd,
     cost: usd + lateMs * USD_PER_LATE_MS,
-    isBuying: used.some(({ worker }) => worker === null),
+    purchases: used.filter(({ worker }) => worker === null).length,
   }
 }
 

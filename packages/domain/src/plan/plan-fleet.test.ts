@@ -34,6 +34,26 @@ describe('which machine serves a session', () => {
     expect(placesOf(planned({ workers, sessions: [booked('s-1', 4, [10, 60])] }))).toEqual({ 'w-1': ['s-1'] })
   })
 
+  it('is one that is about to stop rather than one that would be bought', () => {
+    const { pause } = sleeping('w-1')
+    const workers = [serving('w-1', { desired_status: 'STOPPED', pause })]
+    const sessions = [booked('s-1', 4, [120, 180])]
+    const previous = planned({ workers: [serving('w-1')], sessions })
+    const { machines } = planned({ workers, sessions, previous })
+    // It stops for five minutes, and takes twenty to start.
+    expect(machines[0]?.steps.map(step => [step.kind, step.at])).toEqual([
+      ['wake', at(95)],
+      ['stop', at(182)],
+    ])
+  })
+
+  it('is one that can be woken again rather than one that the plan before would buy', () => {
+    const sessions = [booked('s-1', 4, [120, 180])]
+    const previous = planned({ sessions })
+    expect(Object.keys(placesOf(previous))).toEqual(['buy:metal:s-1'])
+    expect(placesOf(planned({ workers: [sleeping('w-1')], sessions, previous }))).toEqual({ 'w-1': ['s-1'] })
+  })
+
   it('is one that sleeps rather than one that would be bought', () => {
     const workers = [sleeping('w-2')]
     expect(placesOf(planned({ workers, sessions: [booked('s-1', 4, [60, 120])] }))).toEqual({ 'w-2': ['s-1'] })

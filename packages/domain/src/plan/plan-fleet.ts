@@ -38,7 +38,8 @@ function bestAttempt(input: PlanInput): Attempt {
   }
   if (input.previous !== null) tryTo({ kept: 'near' })
   const templates = input.templates.filter(({ enabled }) => enabled)
-  if (best.isBuying && templates.length > 1) for (const { name } of templates) tryTo({ template: name, kept: 'near' })
+  if (best.purchases > 0 && templates.length > 1)
+    for (const { name } of templates) tryTo({ template: name, kept: 'near' })
   for (const order of OTHER_ORDERS) {
     if (best.unplaced.length > 0) tryTo({ order, kept: 'near' })
     if (best.broken > 0) tryTo({ order, kept: 'none' })
@@ -46,11 +47,11 @@ function bestAttempt(input: PlanInput): Attempt {
   return best
 }
 
-/** Fewer sessions without a machine, then clearly less cost. */
+/** Fewer sessions without a machine, then clearly less cost. Less cost with fewer purchases is clear: a new machine also costs a disk. */
 function isBetter(a: Attempt, b: Attempt): boolean {
   if (a.broken !== b.broken) return a.broken < b.broken
   if (a.unplaced.length !== b.unplaced.length) return a.unplaced.length < b.unplaced.length
-  return a.cost < b.cost - SAVED_USD_MIN
+  return a.cost < b.cost - (a.purchases < b.purchases ? 0 : SAVED_USD_MIN)
 }
 
 const withoutDefinition = ({ sessions, definitions }: PlanInput): UnplacedSession[] =>

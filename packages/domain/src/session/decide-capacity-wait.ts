@@ -60,8 +60,11 @@ export function arrivalOf(worker: Worker): Reason {
     : reason('waiting_for_node_definitions', { worker: name })
 }
 
-/** Stopped by a policy, or by a user until a time that has passed. Any other stop by a user holds until a user starts it. */
+/**
+ * Stopped by a policy, or by a user until a time that has passed. Any other stop by a user holds until a user starts it. One that
+ * still runs is about to stop.
+ */
 export const isResumable = ({ status, desired_status, desired_until, pause }: Worker, nowMs: number): boolean =>
-  (status === 'STOPPED' || status === 'STOPPING') &&
+  (status === 'STOPPED' || status === 'STOPPING' || status === 'RUNNING') &&
   desired_status === 'STOPPED' &&
   (pause.reason !== null || (desired_until !== null && toMs(desired_until) <= nowMs))

@@ -179,8 +179,13 @@ function assign(state: State, { worker_id, late_starts }: PlannedMachine, id: st
 function carryOut(state: State, { worker_id }: PlannedMachine, { kind, session_ids, because }: PlannedStep): void {
   const { machines, played } = state
   const worker = machines.get(worker_id ?? '')
-  if (kind === 'buy') start(state, `w-${machines.size + 1}`, session_ids, true)
-  else if (kind === 'wake' && worker !== undefined) {
+  if (kind === 'buy') {
+    const spare = [...machines.values()].find(each => each.status === 'STOPPED' && !isUsed(state, each.id))
+    if (spare !== undefined)
+      played.faults.push(`a machine is bought for ${session_ids.join(', ')}, and ${spare.id} sleeps`)
+    start(state, `w-${machines.size + 1}`, session_ids, true)
+  }
+  if (kind === 'wake' && worker !== undefined) {
     const near = state.nearAtStop.get(worker.id)
     if (near !== undefined && session_ids.every(id => near.has(id)))
       played.faults.push(`${worker.id} was stopped and is woken for ${session_ids.join(', ')}`)
@@ -191,6 +196,9 @@ function carryOut(state: State, { worker_id }: PlannedMachine, { kind, session_i
     stop(state, worker, because)
   }
 }
+
+const isUsed = ({ previous }: State, id: string): boolean =>
+  previous?.machines.some(({ worker_id, session_ids }) => worker_id === id && session_ids.length > 0) === true
 
 function start(state: State, id: string, wanted_by: readonly string[], isNew: boolean): void {
   const { machines, played, now, boots } = state
@@ -225,10 +233,16 @@ function stop(state: State, worker: Worker, because: PlannedStep['because']): vo
   startedFor.delete(worker.id)
   const stopped = { ...sleeping(worker.id), cml: worker.cml, created_at: worker.created_at }
   const pause = { ...stopped.pause, reason: because }
-  machines.set(worker.id, { ...stopped, pause, status: 'STOPPING', entered_status_at: at(now) })
-  inMinutes(state, STOP, () => {
-    const later = machines.get(worker.id)
-    if (later?.status === 'STOPPING' && later.entered_status_at === at(now))
-      machines.set(worker.id, { ...later, status: 'STOPPED', entered_status_at: at(state.now) })
+  // Its stop is requested first, and a plan is made while it still runs.
+  machines.set(worker.id, { ...worker, desired_status: 'STOPPED', pause, wanted_by: [] })
+  inMinutes(state, 1, () => {
+    const asked = machines.get(worker.id)
+    if (asked?.desired_status !== 'STOPPED' || asked.status !== 'RUNNING') return
+    machines.set(worker.id, { ...stopped, pause, status: 'STOPPING', entered_status_at: at(now + 1) })
+    inMinutes(state, STOP, () => {
+      const later = machines.get(worker.id)
+      if (later?.status === 'STOPPING' && later.entered_status_at === at(now + 1))
+        machines.set(worker.id, { ...later, status: 'STOPPED', entered_status_at: at(state.now) })
+    })
   })
 }
