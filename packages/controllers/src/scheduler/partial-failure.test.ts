@@ -65,6 +65,16 @@ describe('an assignment that is half done', () => {
   })
 })
 
+it('a plan that could not be stored is stored by the repeated cycle, although nothing changed', async () => {
+  await rig.putWorker(aServingWorker())
+  await rig.put(aSession({ timeslot: { start: atMinutes(60), end: atMinutes(120) } }))
+  rig.plane.fail({ route: 'putPlan', effect: 'internal_error', times: 1 })
+  rig.begin()
+  await rig.runFor(10 * SECOND_MS)
+  expect(rig.plane.requestsOf('putPlan')).toHaveLength(2)
+  expect((await rig.plane.get('plans', 'fleet')).machines).toMatchObject([{ key: 'w-1', session_ids: ['s-1'] }])
+})
+
 describe('an assignment that the API refuses unexpectedly', () => {
   it('is tried again long before the next poll', async () => {
     await rig.putWorker(aServingWorker())

@@ -103,9 +103,9 @@ async function carriedOut(parts: CycleParts, cycle: CycleReport, demand: Demand)
   const { plan, steps, later, nextMs } = schedule(input)
   const done = await performSteps(parts, cycle, steps)
   for (const { id, version } of supply.workers) if (done.held.includes(id)) held.set(id, version)
-  await storePlan(parts, cycle, plan)
+  const isStored = await storePlan(parts, cycle, plan)
   const result = { sessions, workers: supply.workers, reasons: done.reasons, later, nextMs }
-  memory.planned(input, { ...result, plan, isSettled: steps.length === 0 })
+  memory.planned(input, { ...result, plan, isSettled: isStored && steps.length === 0 })
   return { ...result, isToBeRepeated: done.held.length > 0 }
 }
 
@@ -113,15 +113,16 @@ async function carriedOut(parts: CycleParts, cycle: CycleReport, demand: Demand)
 const isToPlan = (session: LabletSession): boolean =>
   isWaiting(session) || (session.worker_id !== null && !isFinal(session.status))
 
-/** Only a plan that would be carried out otherwise is written. A new leader confirms the one before it. */
-async function storePlan(parts: CycleParts, cycle: CycleReport, plan: Plan): Promise<void> {
+/** Only a plan that would be carried out otherwise is written. A new leader confirms the one before it. False if the write failed. */
+async function storePlan(parts: CycleParts, cycle: CycleReport, plan: Plan): Promise<boolean> {
   const { client, memory, counters } = parts
   const body = boundedPlan(plan)
-  if (memory.isStored(body)) return
+  if (memory.isStored(body)) return true
   const written = await cycle.write(call => client.call('putPlan', { ...call, body }))
-  if (written?.kind !== 'taken') return
+  if (written?.kind !== 'taken') return false
   memory.stored(body)
   counters.add('plans_stored')
+  return true
 }
 
 /** A worker that was changed since may not be held any more. */
