@@ -5,7 +5,7 @@ import type { ActivityEvidence } from './activity-evidence.ts'
 
 /** What the calendar knows about a worker without sessions. */
 export interface IdleCalendar {
-  /** What the plan has for it now; null without a current plan that has the worker. */
+  /** What the plan has for it now; null without a plan that has the worker. */
   readonly step: PlannedStep | null
   /** How long a start takes: without a plan, a worker stays on for as long as another start would cost. */
   readonly bootMs: number

@@ -120,6 +120,13 @@ describe('by the calendar, a worker whose last session was released', () => {
     expect(await check(worker, [])).toMatchObject({ verdict: 'skipped_not_idle', because: BECAUSE })
   })
 
+  it('stays for its next session also while the leader of the scheduler changes', async () => {
+    const worker = await released()
+    await planned(worker, 'stay')
+    await course.clock.advance(25 * MINUTE_MS)
+    expect(await check(worker, [])).toMatchObject({ verdict: 'skipped_not_idle', because: BECAUSE })
+  })
+
   it('waits as long as a start takes when no scheduler stands behind the plan', async () => {
     const worker = await released()
     await planned(worker, 'stop')

@@ -9,7 +9,7 @@ import {
   STOPS_WINDOW_MS,
 } from '@lcm/domain/fleet/decide-idle'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
-import { dueStepOf, type IdleCalendar } from '@lcm/domain/fleet/idle-calendar'
+import type { IdleCalendar } from '@lcm/domain/fleet/idle-calendar'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { reason, sameReason } from '@lcm/domain/reason'
@@ -20,7 +20,7 @@ import type { Api } from '../../api-context.ts'
 import { decisionEntry, STREAMS, scalingEntry } from '../journal/entries.ts'
 import { storedReason } from '../journal/queries.ts'
 import { listAll } from '../list-documents.ts'
-import { currentPlan } from '../plan/queries.ts'
+import { plannedStep } from '../plan/queries.ts'
 import { raiseDocumentFence } from '../service/term-fencing.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { findTemplate } from '../template/queries.ts'
@@ -76,9 +76,8 @@ async function calendarOf(
   { idle_action }: SettingValues,
 ): Promise<IdleCalendar | null> {
   if (idle_action !== 'calendar') return null
-  const plan = await currentPlan(api)
   const { meanMs } = timingsOf([]).bootMs(template_name)
-  return { step: plan === null ? null : dueStepOf(plan, id, api.clock.now()), bootMs: meanMs }
+  return { step: await plannedStep(api, id), bootMs: meanMs }
 }
 
 /** Labs are read only when one of their events is newer than the known activity. */

@@ -1,5 +1,7 @@
 import type { AnswerOf } from '@lcm/contract/routes'
+import { dueStepOf } from '@lcm/domain/fleet/idle-calendar'
 import { type Instant, toInstant } from '@lcm/domain/instant'
+import type { PlannedStep } from '@lcm/domain/plan/plan'
 import { boundedPlan, PLAN_ID, type StoredPlan } from '@lcm/domain/plan/stored-plan'
 import type { Api } from '../../api-context.ts'
 import { leaderOfService } from '../service/queries.ts'
@@ -20,10 +22,12 @@ const noPlan = (now: Instant): AnswerOf<'getPlan'> => ({
   ...boundedPlan({ at: now, until: now, machines: [], unplaced: [], usd: 0 }),
 })
 
-/** The plan, if the leading scheduler stands behind it; null otherwise. */
-export async function currentPlan(api: Api): Promise<StoredPlan | null> {
+/** What the plan has for the worker now. While no leading scheduler stands behind it, it keeps machines on, and stops none. */
+export async function plannedStep(api: Api, workerId: string): Promise<PlannedStep | null> {
   const plan = await api.plans.get(PLAN_ID)
-  return plan !== null && (await isCurrent(api, plan)) ? plan : null
+  const step = plan === null ? null : dueStepOf(plan, workerId, api.clock.now())
+  if (plan === null || step === null) return null
+  return step.kind !== 'stop' || (await isCurrent(api, plan)) ? step : null
 }
 
 /**
