@@ -35,7 +35,11 @@ it('accepts any number of listeners without a warning', async () => {
   const note = (warning: Error) => warnings.push(warning)
   process.on('warning', note)
   const { signal } = linkedAbort()
-  for (let count = 0; count < 50; count += 1) signal.addEventListener('abort', () => undefined)
+  const parent = new AbortController()
+  for (let count = 0; count < 50; count += 1) {
+    signal.addEventListener('abort', () => undefined)
+    linkedAbort(parent.signal)
+  }
   await manualClock().advance(0)
   process.off('warning', note)
   expect(warnings).toEqual([])

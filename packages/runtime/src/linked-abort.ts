@@ -10,8 +10,8 @@ export interface LinkedAbort {
 /** Aborts when `abort` is called or a parent aborts. Not `AbortSignal.any`: its composites leak (nodejs/node#55351). */
 export function linkedAbort(...parents: readonly AbortSignal[]): LinkedAbort {
   const controller = new AbortController()
-  // Many waits may share this signal; the default limit of ten would only print a false leak warning.
-  setMaxListeners(0, controller.signal)
+  // Many waits may share these signals; the default limit of ten would only print a false leak warning.
+  setMaxListeners(0, controller.signal, ...parents)
   const follow = () => controller.abort(parents.find(parent => parent.aborted)?.reason)
   for (const parent of parents) parent.addEventListener('abort', follow)
   if (parents.some(parent => parent.aborted)) follow()
