@@ -1,5 +1,6 @@
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
+import { keptUntil } from '@lcm/domain/fleet/kept-until'
 import type { Plan } from '@lcm/domain/plan/plan'
 import { boundedPlan } from '@lcm/domain/plan/stored-plan'
 import { hasEnded, isFinal, type LabletSession, type SessionStatus } from '@lcm/domain/session/lablet-session'
@@ -95,6 +96,7 @@ async function carriedOut(parts: CycleParts, cycle: CycleReport, demand: Demand)
     ),
     timings: await parts.timings.read(signal),
     foreignLabs: memory.keptWorkers,
+    keptUntil: keptUntil(supply.workers, settings),
     previous: await memory.planBefore(() => readStoredPlan(client, signal)),
     nowMs: clock.now(),
   }

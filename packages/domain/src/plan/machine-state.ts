@@ -121,7 +121,10 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
   const mayStop =
     !worker.protected && worker.drain === null && worker.idle_detection_enabled && !isHeldOn(worker, nowMs)
   const calendar = isOn
-    ? machineCalendar(host.free, mayStop ? nowMs : Number.POSITIVE_INFINITY)
+    ? machineCalendar(
+        host.free,
+        mayStop ? Math.max(nowMs, input.keptUntil?.get(worker.id) ?? 0) : Number.POSITIVE_INFINITY,
+      )
     : machineCalendar(withoutReserved(host.free, worker))
   const machine: Machine = {
     key: worker.id,

@@ -57,4 +57,6 @@ export interface PlanInput {
   /** Ids of workers with labs that are not LCM's, which are never terminated. */
   readonly foreignLabs?: ReadonlySet<string>
   readonly budgets?: readonly BudgetWindow[]
+  /** By worker: until when it stays on without sessions, whatever the plan says. */
+  readonly keptUntil?: ReadonlyMap<string, number>
 }

@@ -118,6 +118,14 @@ describe('the steps of a machine', () => {
     expect(briefly(stepsOf(plan))).toEqual([['stop', 32, 0]])
   })
 
+  it('stop a machine that people used by hand when its idle timeout is over', () => {
+    const stop = (keptMinutes: number) =>
+      briefly(
+        stepsOf(planned({ workers: [serving('w-1')], keptUntil: new Map([['w-1', NOW + keptMinutes * 60_000]]) })),
+      )
+    expect([stop(45), stop(-5), stop(Number.POSITIVE_INFINITY)]).toEqual([[['stop', 45, 0]], [['stop', 0, 0]], []])
+  })
+
   it('stop a machine that arrives and is not needed any more', () => {
     expect(briefly(stepsOf(planned({ workers: [arriving('w-1', 5, { wanted_by: ['gone'] })] })))).toEqual([
       ['stop', 0, 0],
