@@ -74,8 +74,8 @@ export function obstacleTo({ machine, span, usd }: Option, { vacancies, seats, b
 
 /** The license that the machine needs once it starts; null if it has one, or needs none. */
 function productToTake({ worker, host, placed }: Machine): string | null {
-  const isRegistered = worker?.license.status === 'REGISTERED'
-  return placed.length > 0 || isRegistered ? null : host.worker.license.product
+  const hasLicense = worker?.license.status === 'REGISTERED' || worker?.license.seat === 'held'
+  return placed.length > 0 || hasLicense ? null : host.worker.license.product
 }
 
 const isWithin = ({ fromMs }: Span, window: BudgetWindow): boolean => fromMs >= window.fromMs && fromMs < window.untilMs

@@ -196,6 +196,13 @@ describe('sessions without a machine', () => {
     expect(unplacedIn(plan)).toEqual([['s-2', reason('scale_up_disabled')]])
   })
 
+  it('are not those of a machine that has its seat and was stopped before it registered', () => {
+    const license = { ...aServingWorker().license, product: 'CML_Enterprise', status: 'UNKNOWN', seat: 'held' } as const
+    const [workers, licenses] = [[sleeping('w-1', { license })], new Map([['CML_Enterprise', 0]])]
+    const sessions = [booked('s-1', 4, [60, 120])]
+    expect(placesOf(planned({ workers, sessions, licenses, templates: [] }))).toEqual({ 'w-1': ['s-1'] })
+  })
+
   it('say that no license is free', () => {
     const templates = [{ ...METAL, license_product: 'CML_Enterprise' }]
     const plan = planned({ sessions: two, templates, licenses: new Map([['CML_Enterprise', 1]]) })
