@@ -45,7 +45,7 @@ export interface Machine {
   readonly isOn: boolean
   /** Whether it serves now. */
   readonly isServing: boolean
-  /** Whether the plan may stop it. */
+  /** Whether the plan may ever stop it. */
   readonly mayStop: boolean
   /** From when on it surely serves, and from when on it does on average. */
   readonly readyMs: number
@@ -118,12 +118,11 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
     worker.cml.version === null ? timings.firstBootMs(worker.template_name) : timings.bootMs(worker.template_name)
   const isPending = isServing && isArriving(worker, nowMs)
   const host = (isServing && !isPending ? freeCapacityOf : expectedCapacity)(emptied(worker))
-  const mayStop =
-    !worker.protected && worker.drain === null && worker.idle_detection_enabled && !isHeldOn(worker, nowMs)
+  const mayStop = !worker.protected && worker.drain === null && worker.idle_detection_enabled
   const calendar = isOn
     ? machineCalendar(
         host.free,
-        mayStop ? Math.max(nowMs, input.keptUntil?.get(worker.id) ?? 0) : Number.POSITIVE_INFINITY,
+        mayStop ? Math.max(heldOnMs(worker, nowMs), input.keptUntil?.get(worker.id) ?? 0) : Number.POSITIVE_INFINITY,
       )
     : machineCalendar(withoutReserved(host.free, worker))
   const machine: Machine = {
@@ -153,8 +152,9 @@ function machineOf(worker: Worker, input: PlanInput, sessions: ReadonlyMap<strin
 /** A license that was refused may never come, but a new machine would need one too. */
 const settlingMs = (worker: Worker, nowMs: number): number => (isStuck(worker, nowMs) ? UNLICENSED_MS : OVERDUE_MS)
 
-const isHeldOn = ({ desired_until }: Worker, nowMs: number): boolean =>
-  desired_until !== null && toMs(desired_until) > nowMs
+/** Until when a person keeps it running. */
+const heldOnMs = ({ desired_until }: Worker, nowMs: number): number =>
+  desired_until === null ? nowMs : Math.max(nowMs, toMs(desired_until))
 
 function readiness(
   worker: Worker,

@@ -105,11 +105,19 @@ describe('the steps of a machine', () => {
     const workers = [
       serving('w-1', { protected: true }),
       serving('w-2', { idle_detection_enabled: false }),
-      serving('w-3', { desired_until: at(60) }),
       quarantining(serving('w-4'), booked('quarantined', 1, [-60, -10])),
     ]
     const plan = planned({ workers })
     expect(plan.machines.flatMap(({ steps }) => steps)).toEqual([])
+  })
+
+  it('keep a machine that a person started on until the time of that person, and for its next use', () => {
+    const workers = [serving('w-1', { desired_until: at(60) })]
+    expect(briefly(stepsOf(planned({ workers })))).toEqual([['stop', 60, 0]])
+    expect(briefly(stepsOf(planned({ workers, sessions: [booked('s-1', 4, [70, 130])] })))).toEqual([
+      ['stay', 60, 7.2],
+      ['stop', 132, 0],
+    ])
   })
 
   it('keep a machine on until the sessions on it are over', () => {
