@@ -114,6 +114,15 @@ describe('sessions without capacity', () => {
     expect(rig.plane.requestsOf('reportSession')).toEqual([])
   })
 
+  it('leave the stored plan as it is while their purchase is refused', async () => {
+    rig.plane.fail({ route: 'scaleUp', effect: 'scale_up_rejected' })
+    await rig.put(...sessions(1))
+    rig.begin()
+    await rig.runFor(10 * MINUTE_MS)
+    expect(rig.plane.requestsOf('scaleUp').length).toBeGreaterThan(10)
+    expect(rig.plane.requestsOf('putPlan').length).toBeLessThanOrEqual(2)
+  })
+
   it('cause no purchase in a cycle with failed writes', async () => {
     await rig.putWorker(aServingWorker())
     rig.plane.fail({ route: 'assignSession', effect: 'internal_error', times: 1 })

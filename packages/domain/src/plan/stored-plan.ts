@@ -88,9 +88,9 @@ const meaningOf = ({ at, until, machines, unplaced, left_out }: BoundedPlan): st
 /** In minutes; a step that is due has no time. */
 const momentOf = (step: PlannedStep, now: Instant): number => (step.at <= now ? 0 : Math.round(toMs(step.at) / 60_000))
 
-/** Without numbers and the end of the plan, which change with every cycle. */
+/** Without numbers, the end of the plan, and the first use of a machine that is overdue, which change with every cycle. */
 const gist = ({ code, params }: Reason, until: Instant): string =>
   code +
   JSON.stringify(params, (name, value) =>
-    typeof value === 'number' || name === 'message' || value === until ? undefined : value,
+    typeof value === 'number' || name === 'message' || name === 'first_use' || value === until ? undefined : value,
   )
