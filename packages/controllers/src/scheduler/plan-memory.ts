@@ -43,11 +43,12 @@ export function planMemory(): PlanMemory {
 }
 
 /** All that a plan depends on but time and timings. */
-const versionsOf = ({ sessions, workers, templates, settings, leaving }: SchedulingInput): string =>
+const versionsOf = ({ sessions, workers, templates, settings, leaving, licenses }: SchedulingInput): string =>
   JSON.stringify([
     [sessions, workers, templates].map(all =>
       all.map(({ id, version }: { id: string; version: number }) => [id, version]),
     ),
     settings,
     [...leaving.keys()],
+    [...(licenses ?? [])],
   ])
