@@ -108,9 +108,10 @@ export const brokenLabMutants: readonly Mutant[] = [
     name: 'session moved back and forth',
     breaks: 'a session leaves its worker whenever its machine is restarted',
     caughtBy: /is moved again after/,
+    // Neither machine is stopped as idle, so that the session can move to the other one and back.
     acts: [
-      at(0, 'create'),
-      at(0.1, 'create', { target: 0.5 }),
+      at(0, 'create', { amount: 0.8 }),
+      at(0.1, 'create', { target: 0.5, amount: 0.8 }),
       at(15, 'book', { amount: 0.4 }),
       ...[25, 27, 29, 31].flatMap(minute => [at(minute, 'stop a machine', { target: minute % 4 === 1 ? 0 : 0.9 })]),
     ],

@@ -53,6 +53,8 @@ const FAULTY_STORIES = [
   'old key removed too early',
   'reboot inside the guest not noticed',
   'shutdown taken for a reboot',
+  'silence taken for a loss',
+  'session moved back and forth',
 ]
 /** Long after the last act. `npm run sim -- --mutants` runs each plan to its end. */
 const UNTIL_MS = 75 * 60_000

@@ -91,7 +91,8 @@ export const promiseMutants: readonly Mutant[] = [
     name: 'silence taken for a loss',
     breaks: 'a session whose CML is silent is treated as if its machine had stopped',
     caughtBy: /although its machine and its lab are there/,
-    acts: [...MOVABLE, at(25, 'silence a CML server', { amount: 0.9 })],
+    // The session runs on the second machine.
+    acts: [...MOVABLE, at(25, 'silence a CML server', { target: 0.9, amount: 0.9 })],
     defects: () => ({ requests: ofSessionControllers(changeResponses(WORKERS, withSilentStopped)) }),
   },
   {
