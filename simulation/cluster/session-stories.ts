@@ -51,7 +51,8 @@ export function sessionStories(
     const running = await learner.until(booked.id, 'start', isRunning)
     await expectAccess(running)
     expect(await learner.labsOf(booked.id)).toBe(1)
-    expect(Object.keys((await learner.worker()).reservations)).toEqual([booked.id])
+    const reserved = (await learner.workers()).flatMap(({ reservations }) => Object.keys(reservations))
+    expect(reserved).toEqual([booked.id])
 
     const extended = await cluster.client.call('extendSession', { params: { id: booked.id }, body: { minutes: 15 } })
     const minutes = (Date.parse(extended.timeslot.end) - Date.parse(booked.timeslot.end)) / 60_000
@@ -92,8 +93,9 @@ export function sessionStories(
   })
 }
 
-/** No labs of the sessions on CML, and no reservations and ports on the worker. */
+/** No labs of the sessions on CML, and no reservations and ports on the workers. */
 async function expectNothingLeft(learner: Learner, ...ids: readonly string[]): Promise<void> {
   for (const id of ids) expect(await learner.labsOf(id)).toBe(0)
-  expect(await learner.worker()).toMatchObject({ reservations: {}, ports: {} })
+  for (const { reservations, ports } of await learner.workers())
+    expect({ reservations, ports }).toEqual({ reservations: {}, ports: {} })
 }

@@ -11,13 +11,14 @@ const TWO_ROUTERS = fileURLToPath(new URL('../../../examples/labs/two-routers.ya
 export interface Learner {
   /** The first worker. */
   readonly workerId: string
-  worker(): Promise<WorkerView>
+  /** All workers: sessions run on others while the first ones are stopped. */
+  workers(): Promise<readonly WorkerView[]>
   session(id: string): Promise<LabletSession>
   book(): Promise<LabletSession>
   until(id: string, what: string, holds: (session: LabletSession) => boolean): Promise<LabletSession>
   /** Cancels the session and waits for its end. */
   cancel(id: string): Promise<LabletSession>
-  /** Number of labs of the session on all CML servers. */
+  /** Number of labs of the session on the CML servers of all machines, also of those that are stopped. */
   labsOf(id: string): Promise<number>
 }
 
@@ -47,17 +48,16 @@ export async function enroll(cluster: ControllerCluster, enrolment: Enrolment = 
       return (await client.call('createWorker', { body })).id
     }),
   )
-  const instances = await Promise.all(ids.map(id => servingInstance(client, id, isLicensed)))
+  await Promise.all(ids.map(id => untilItServes(client, id, isLicensed)))
   const session = (id: string) => client.call('getSession', { params: { id } })
   const until: Learner['until'] = (id, what, holds) =>
     inTime(`${what} of ${id}`, async () => {
       const now = await session(id)
       return holds(now) ? now : null
     })
-  const workerId = ids[0] ?? ''
   return {
-    workerId,
-    worker: () => client.call('getWorker', { params: { id: workerId } }),
+    workerId: ids[0] ?? '',
+    workers: async () => (await client.call('listWorkers', { query: { limit: 1000 } })).items,
     session,
     book: () => client.call('createSession', { body: { definition: DEFINITION, duration_minutes: 30 } }),
     until,
@@ -66,18 +66,18 @@ export async function enroll(cluster: ControllerCluster, enrolment: Enrolment = 
       return until(id, 'end', ({ status }) => status === 'TERMINATED')
     },
     async labsOf(id) {
-      const labs = (await Promise.all(instances.map(cluster.labsOn))).flat()
+      const machines = (await cluster.machines()).filter(({ state }) => state !== 'terminated')
+      const labs = (await Promise.all(machines.map(({ instance_id }) => cluster.labsOn(instance_id)))).flat()
       return labs.filter(({ title }) => title.endsWith(` ${id}`)).length
     },
   }
 }
 
-/** Instance id of a worker, once it serves. */
-const servingInstance = (client: Client, id: string, isLicensed: boolean): Promise<string> =>
+const untilItServes = (client: Client, id: string, isLicensed: boolean): Promise<true> =>
   inTime('a worker that serves', async () => {
-    const { status, service_status, ec2_instance_id, license } = await client.call('getWorker', { params: { id } })
+    const { status, service_status, license } = await client.call('getWorker', { params: { id } })
     const isReady = !isLicensed || license.status === 'REGISTERED'
-    return status === 'RUNNING' && service_status === 'AVAILABLE' && isReady ? ec2_instance_id : null
+    return status === 'RUNNING' && service_status === 'AVAILABLE' && isReady ? true : null
   })
 
 export const isRunning = ({ status }: LabletSession): boolean => status === 'RUNNING'
