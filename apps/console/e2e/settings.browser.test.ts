@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName } from '@lcm/domain/fleet/settings'
 import { toInstant } from '@lcm/domain/instant'
@@ -72,8 +73,18 @@ describe('settings', () => {
 
 describe('a setting that takes promised capacity', () => {
   it('lists the booked sessions first, and changes only when it is confirmed', async () => {
+    await api().call('patchSettings', { body: { max_workers_per_region: 100 } })
+    // Larger than any worker that is there, so that only new ones hold its sessions.
+    const large = { cpu_cores: 96, memory_gb: 384, storage_gb: 200, max_nodes: 200 }
+    const machine = { instance_types: ['m7i.metal-24xl'], ami_name_pattern: 'cml-2.9.1-*', ami_owner: 'self' }
+    await api().call('createTemplate', {
+      body: { name: 'settings-e2e', ...machine, capacity: large, cost_per_hour_usd: 5 },
+    })
+    const topology = readFileSync('examples/labs/two-routers.yaml', 'utf8')
+    const needs = { cpu_cores: 90, memory_gb: 300, storage_gb: 5, node_count: 2 }
+    await api().call('createDefinition', { body: { name: 'settings-e2e-lab', topology, needs } })
     const start = toInstant(systemClock.now() + 30 * 86_400_000)
-    const booking = { definition: 'two-routers', start, seats: 100 }
+    const booking = { definition: 'settings-e2e-lab', start, seats: 2 }
     const { items: sessions } = await api().call('createSessions', { body: booking })
     const { page } = await open({ at: '#/settings' })
     const setting = page.locator('.setting', { hasText: 'scale_up_enabled' })
@@ -96,8 +107,9 @@ describe('a setting that takes promised capacity', () => {
     await dialog.getByRole('button', { name: 'Change anyway' }).click()
     await setting.getByText('set here').waitFor()
     expect(await settingNow('scale_up_enabled')).toEqual({ value: false, source: 'given' })
-    await api().call('patchSettings', { body: { scale_up_enabled: null } })
+    await api().call('patchSettings', { body: { scale_up_enabled: null, max_workers_per_region: null } })
     for (const { id } of sessions) await api().call('cancelSession', { params: { id } })
+    await api().call('disableTemplate', { params: { name: 'settings-e2e' } })
   })
 })
 

@@ -37,7 +37,8 @@ describe('the page of a worker', () => {
     const topology = readFileSync('examples/labs/two-routers.yaml', 'utf8')
     const body = { name: 'one-worker-lab', topology, license_affinity: ['CML_Personal'] }
     await api().call('createDefinition', { body })
-    const session = await api().call('createSession', { body: { definition: 'one-worker-lab', duration_minutes: 60 } })
+    const booking = { definition: 'one-worker-lab', duration_minutes: 60, best_effort: true }
+    const session = await api().call('createSession', { body: booking })
     const ledger = cardOf(page, 'Reservations')
     const link = ledger.getByRole('link', { name: 'one-worker-lab' }).first()
     await link.waitFor()

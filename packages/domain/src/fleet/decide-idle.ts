@@ -168,10 +168,8 @@ function eligibility(
   { nowMs, isPlanned }: { nowMs: number; isPlanned: boolean },
 ): Check[] {
   const { status, wanted_by } = worker
-  // A start for sessions holds a worker no longer than they do.
-  const resumed = isPlanned && worker.desired_by === POLICY.resume ? null : worker.pause.last_resumed_at
-  const snoozedMs = resumed === null ? 0 : toMs(resumed) + settings.idle_snooze_seconds * 1000 - nowMs
-  const snoozed = Math.max(0, Math.ceil(snoozedMs / 1000))
+  const startedMs = isPlanned ? startedByPersonMs(worker) : toMsOrNever(worker.pause.last_resumed_at)
+  const snoozed = Math.max(0, Math.ceil((startedMs + settings.idle_snooze_seconds * 1000 - nowMs) / 1000))
   const heldMs = worker.desired_until === null ? 0 : toMs(worker.desired_until) - nowMs
   const held = Math.max(0, Math.ceil(heldMs / 1000))
   const nodes = evidence?.running_nodes ?? null
@@ -202,6 +200,14 @@ function eligibility(
     eligible('held_by_person_seconds', held, 0, () => reason('status_held', { seconds: held })),
   ]
 }
+
+/** When a person last created or started the worker. A start for sessions holds a worker no longer than they do. */
+export function startedByPersonMs({ origin, created_at, desired_by, pause }: Worker): number {
+  const resumed = desired_by === POLICY.resume ? null : pause.last_resumed_at
+  return toMsOrNever(resumed ?? (origin === 'USER' ? created_at : null))
+}
+
+const toMsOrNever = (at: Instant | null): number => (at === null ? Number.NEGATIVE_INFINITY : toMs(at))
 
 /** Draining is scale-down: it is off while scale-down is off. */
 export const effectiveIdleAction = ({

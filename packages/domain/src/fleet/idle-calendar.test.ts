@@ -95,6 +95,15 @@ describe('by the calendar, a worker without sessions', () => {
     ])
   })
 
+  it('is snoozed by its creation by a person', () => {
+    const step = stepOf('stop')
+    const created = { created_at: before(30), entered_status_at: before(29) }
+    const at = (worker: Partial<Worker>) => verdictOf({ step, worker: { ...created, ...worker } })
+    expect(at({ origin: 'USER' })).toEqual(['skipped_not_eligible', 'idle_snoozed'])
+    expect(at({ origin: 'SCALE_UP' })[0]).toBe('pause')
+    expect(at({ origin: 'USER', created_at: before(61) })[0]).toBe('pause')
+  })
+
   it.each<[string, Partial<Worker>, Partial<SettingValues>]>([
     ['it is protected', { protected: true }, {}],
     ['sessions wait for it', { wanted_by: ['ls-1'] }, {}],

@@ -18,9 +18,16 @@ it('keeps a worker that people use by hand for the idle timeout', () => {
 
 it('leaves a worker that only sessions used to the plan, unless all follow the timeout', () => {
   const released = { ...worker, activity: { ...worker.activity, sessions_until: '2030-01-01T00:00:00.000Z' } }
-  expect(keptMs({}, released)).toBeNull()
+  expect(keptMs({}, { ...released, origin: 'SCALE_UP' })).toBeNull()
   expect(keptMs({}, { ...worker, origin: 'SCALE_UP' })).toBeNull()
   expect(keptMs({ idle_action: 'pause' }, released)).toBe(usedMs + HOUR_MS)
+})
+
+it('keeps a worker that a person created or started for a while', () => {
+  const released = { ...worker, activity: { ...worker.activity, sessions_until: '2030-01-01T00:00:00.000Z' } }
+  expect(keptMs({}, released)).toBe(toMs(worker.created_at) + HOUR_MS)
+  const resumed = { ...released, desired_by: 'ann', pause: { ...worker.pause, last_resumed_at: worker.updated_at } }
+  expect(keptMs({ idle_snooze_seconds: 60 }, resumed)).toBe(toMs(worker.updated_at) + 60_000)
 })
 
 it('keeps all for good where no policy stops them', () => {

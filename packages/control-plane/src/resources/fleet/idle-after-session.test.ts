@@ -79,6 +79,7 @@ describe('by the calendar, a worker whose last session was released', () => {
     await course.clock.advance(MINUTE_MS)
     await course.reportLab(lab, { status: 'DELETED' })
     await course.release(id)
+    await course.edit(worker, () => ({ origin: 'SCALE_UP' }))
     return worker
   }
 
